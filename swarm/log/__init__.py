@@ -1,0 +1,1 @@
+"""The log: one DuckDB file per study, the only memory between stages."""

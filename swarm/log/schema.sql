@@ -1,0 +1,231 @@
+-- The log of one study: one DuckDB file. Rows carry their key (room, round, seat ...), so what is
+-- missing is a query. Text in turns, blocks, discarded and replays was written by agents: it is
+-- data wherever it is shown. No key or header of a provider is ever stored.
+
+CREATE TABLE studies (
+    name VARCHAR,            -- scenario and seed, for people
+    scenario VARCHAR,        -- registered name of the scenario
+    settings VARCHAR,        -- the study as JSON; what decides its rooms
+    engine VARCHAR,          -- version of swarm that wrote the log
+    schema_version INTEGER,  -- layout of these tables
+    surrogates VARCHAR[]     -- names of the models that are scripted surrogate agents
+);
+CREATE TABLE rooms (         -- every room of the study, written before the first is played
+    room VARCHAR,            -- id: w035_r2 is world 35, rotation 2
+    world INTEGER,
+    rotation INTEGER,
+    seed BIGINT,             -- root of the room's random streams
+    world_seed BIGINT,       -- root of its world's
+    listed VARCHAR[]         -- names as the system prompt lists them
+);
+CREATE TABLE seats (
+    room VARCHAR,
+    seat TINYINT,            -- 0 is the study's first name
+    name VARCHAR,
+    model VARCHAR,
+    position TINYINT         -- place of the name in the prompt's list, 0 is first
+);
+CREATE TABLE outages (       -- truth of a world; no agent is told, no stage reads it but grading
+    world INTEGER,
+    outage TINYINT,
+    alerting VARCHAR,        -- service that shows errors
+    root VARCHAR,            -- service whose change is the cause
+    cause VARCHAR,           -- change id
+    twin VARCHAR,            -- the other config change on the root
+    decoy VARCHAR,           -- deploy of the alerting service, two minutes before the alert
+    since VARCHAR            -- HH:MM of the alert
+);
+CREATE TABLE changes (       -- the list that everybody gets, in its order
+    world INTEGER,
+    position SMALLINT,
+    change VARCHAR,          -- id, D-466
+    service VARCHAR,
+    kind VARCHAR,
+    time VARCHAR             -- HH:MM
+);
+CREATE TABLE turns (
+    room VARCHAR,
+    round TINYINT,           -- from 1
+    position TINYINT,        -- place in the round's turn order, from 0
+    seat TINYINT,
+    attempts TINYINT,        -- replies asked for, the last of them is in `reply`
+    status VARCHAR,          -- ok | repaired | invalid (a pass)
+    rule VARCHAR,            -- what repaired it, or why it is invalid
+    reply VARCHAR,           -- text as the model wrote it, cut at 20,000 characters
+    note VARCHAR,            -- private note as kept
+    post VARCHAR,            -- post as published, '' for none
+    post_block UBIGINT,      -- the post's block, NULL for none
+    query VARCHAR,           -- service queried, NULL for none or refused
+    file VARCHAR,            -- change filed, NULL for none or refused
+    reasoning VARCHAR,       -- reasoning text, where the provider gives it
+    model VARCHAR,
+    served_by VARCHAR,       -- provider's own model id
+    fingerprint VARCHAR,     -- provider's system fingerprint
+    tokens_in INTEGER,       -- NULL is unknown
+    tokens_cached INTEGER,
+    tokens_out INTEGER,
+    tokens_reasoning INTEGER,
+    cost DOUBLE,             -- US dollars, NULL is unknown
+    latency DOUBLE,          -- seconds; drawn for surrogates
+    finished DOUBLE          -- seconds on the room's clock when the turn took effect
+);
+CREATE TABLE discarded (     -- replies that could not be read and were asked for again
+    room VARCHAR,
+    round TINYINT,
+    seat TINYINT,
+    attempt TINYINT,         -- from 0
+    reply VARCHAR,
+    tokens_in INTEGER,
+    tokens_out INTEGER,
+    cost DOUBLE,
+    latency DOUBLE
+);
+CREATE TABLE refusals (      -- parts of replies that the rules did not take
+    room VARCHAR,
+    round TINYINT,
+    seat TINYINT,
+    field VARCHAR,           -- note | post | query | file | another key of the reply
+    value VARCHAR,           -- first 200 characters
+    reason VARCHAR
+);
+CREATE TABLE blocks (        -- every piece of every prompt, once
+    block UBIGINT,           -- hash of kind and text
+    kind VARCHAR,
+    text VARCHAR
+);
+CREATE TABLE prompts (       -- what each turn's model read, as block ids in order
+    room VARCHAR,
+    round TINYINT,
+    seat TINYINT,
+    system UBIGINT[],
+    turn UBIGINT[]
+);
+CREATE TABLE cards (         -- private results of queries
+    room VARCHAR,
+    round TINYINT,           -- of the query; the card is in the seat's next prompt
+    seat TINYINT,
+    service VARCHAR,
+    kind VARCHAR,            -- alerting | root | clean
+    block UBIGINT
+);
+CREATE TABLE filings (
+    room VARCHAR,
+    round TINYINT,
+    position TINYINT,
+    seat TINYINT,
+    change VARCHAR,
+    service VARCHAR,
+    correct BOOLEAN,
+    outage TINYINT           -- the outage it fixed, NULL when wrong
+);
+CREATE TABLE outcomes (      -- one row ends a room
+    room VARCHAR,
+    reason VARCHAR,          -- fixed | filings spent | rounds over
+    rounds TINYINT,          -- last round played
+    turns SMALLINT,
+    queries SMALLINT,
+    duplicates SMALLINT,     -- queries of a service that had been queried before
+    filings TINYINT,
+    fixed TINYINT,
+    seconds DOUBLE           -- length on the room's clock
+);
+CREATE TABLE intents (       -- what surrogates meant; read by evaluations of taggers only
+    room VARCHAR,
+    round TINYINT,
+    seat TINYINT,
+    teammate VARCHAR,
+    kind VARCHAR,            -- query | file
+    target VARCHAR
+);
+CREATE TABLE tagged (        -- rooms that a tagger has been through
+    tagger VARCHAR,
+    version VARCHAR,
+    room VARCHAR,
+    posts SMALLINT
+);
+CREATE TABLE directives (
+    tagger VARCHAR,
+    room VARCHAR,
+    round TINYINT,           -- of the post
+    seat TINYINT,            -- its author
+    teammate TINYINT,        -- seat of the one it names
+    kind VARCHAR,            -- query | file
+    target VARCHAR           -- service or change id
+);
+CREATE TABLE replays (       -- a decision's turn, asked again
+    room VARCHAR,
+    round TINYINT,
+    seat TINYINT,
+    removed UBIGINT,         -- block taken out of the prompt; 0 for none, the "with" arm
+    replicate SMALLINT,      -- from 0
+    seed BIGINT,
+    attempts TINYINT,
+    status VARCHAR,
+    query VARCHAR,           -- service that the reply queries, NULL for none
+    file VARCHAR,            -- change that the reply files, NULL for none
+    reply VARCHAR,
+    reasoning VARCHAR,
+    tokens_in INTEGER,
+    tokens_out INTEGER,
+    cost DOUBLE,
+    latency DOUBLE
+);
+CREATE TABLE influences (    -- followed directives with their replays
+    tagger VARCHAR,
+    schedule VARCHAR,
+    room VARCHAR,
+    round TINYINT,           -- of the post
+    seat TINYINT,            -- author
+    teammate TINYINT,        -- follower's seat
+    kind VARCHAR,
+    target VARCHAR,
+    decision_round TINYINT,
+    n_with SMALLINT,
+    x_with SMALLINT,         -- of those, how many make the decision
+    n_without SMALLINT,
+    x_without SMALLINT,
+    a DOUBLE,                -- share with the post
+    b DOUBLE,                -- share without
+    weight DOUBLE            -- max(0, a - b)
+);
+CREATE TABLE leaders (
+    tagger VARCHAR,
+    schedule VARCHAR,
+    rule VARCHAR,            -- published | mirror (the same rule on b - a)
+    room VARCHAR,
+    seat TINYINT,
+    total DOUBLE,            -- sum of weights
+    followers TINYINT,       -- teammates with a weight above 0
+    round1 BOOLEAN           -- a round-1 plan of theirs carries weight
+);
+
+CREATE VIEW decisions AS     -- what agents did: services queried, changes filed
+    SELECT room, round, position, seat, 'query' AS kind, query AS target FROM turns
+    WHERE query IS NOT NULL
+    UNION ALL
+    SELECT room, round, position, seat, 'file', file FROM turns WHERE file IS NOT NULL;
+CREATE VIEW posts AS         -- what stands in the channels
+    SELECT t.room, t.round, t.position, t.seat, s.name AS author, t.model, t.post, t.post_block
+    FROM turns t JOIN seats s USING (room, seat) WHERE t.post_block IS NOT NULL;
+CREATE VIEW plans AS         -- posts with directives for two or more teammates
+    SELECT tagger, room, round, seat, count(DISTINCT teammate) AS teammates
+    FROM directives GROUP BY ALL HAVING count(DISTINCT teammate) >= 2;
+CREATE VIEW follows AS       -- directives whose teammate made the decision in one of its first
+    WITH mine AS (           -- two turns after the post
+        SELECT room, round, position, seat, query, file,
+               row_number() OVER (PARTITION BY room, seat ORDER BY round) AS nth
+        FROM turns
+    ),
+    seen AS (                -- the teammate's first turn that could see the post
+        SELECT d.tagger, d.room, d.round, d.seat, d.teammate, d.kind, d.target,
+               min(m.nth) AS first_nth
+        FROM directives d
+        JOIN turns p ON p.room = d.room AND p.round = d.round AND p.seat = d.seat
+        JOIN mine m ON m.room = d.room AND m.seat = d.teammate
+            AND (m.round > d.round OR (d.round > 1 AND m.round = d.round AND m.position > p.position))
+        GROUP BY ALL
+    )
+    SELECT s.* EXCLUDE (first_nth), m.round AS decision_round, m.nth - s.first_nth + 1 AS turn
+    FROM seen s JOIN mine m
+        ON m.room = s.room AND m.seat = s.teammate AND m.nth BETWEEN s.first_nth AND s.first_nth + 1
+    WHERE CASE s.kind WHEN 'query' THEN m.query ELSE m.file END = s.target;

@@ -1,0 +1,317 @@
+"""Opening a log, and the one writer it has.
+
+Rows that belong together (a finished room of surrogates, a paid turn) are handed over in one batch
+and committed together, so a killed process leaves whole rooms or whole turns behind. Commits are
+grouped: at most every 250 ms, or when 2,000 rows wait. Blocks are stored once, whoever sends them.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+
+import swarm
+from swarm.errors import LogError
+from swarm.log.tables import SCHEMA_VERSION, Batch, batch_of, schema_sql, size_of
+from swarm.study import Study, make_study
+
+GROUP_SECONDS = 0.25
+GROUP_ROWS = 2000
+_WAITING_BATCHES = 64  # back-pressure on producers: a handful of rooms each
+
+
+def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    settings: dict[str, Any] = {
+        "memory_limit": "400MB",
+        "threads": 2,
+        "wal_autocheckpoint": "64MB",
+        "autoinstall_known_extensions": False,  # it would be fetched to read a foreign file
+    }
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=settings)
+    except duckdb.Error as error:
+        text = str(error)
+        if "could not set lock" in text.lower():
+            raise LogError(
+                f"{path} is in use by another process; wait for its end, or give another file"
+            ) from error
+        if path.is_file():
+            raise LogError(
+                f"{path} is not a DuckDB file, or it is damaged; give another file, it was left as "
+                "it is"
+            ) from error
+        raise LogError(f"cannot write {path}: {text.splitlines()[0]}") from error
+
+
+class Log:
+    """An open log.
+
+    Attributes
+    ----------
+    path : Path
+    con : duckdb.DuckDBPyConnection
+        For reading. Use `cursor` from another thread.
+    study : Study
+        The study that the log belongs to.
+    """
+
+    def __init__(self, path: Path, con: duckdb.DuckDBPyConnection, study: Study) -> None:
+        self.path = path
+        self.con = con
+        self.study = study
+
+    @classmethod
+    def open(cls, path: Path, *, read_only: bool = False) -> Self:
+        """Open an existing log.
+
+        Raises
+        ------
+        LogError
+            When there is no such file, it is no log of swarm's, another version wrote it, or
+            another process is writing it.
+        """
+        if path.is_dir():
+            raise LogError(f"{path} is a folder; give a file")
+        if not path.exists():
+            raise LogError(f"there is no log {path}; `python -m swarm run --out {path}` makes one")
+        con = _connect(path, read_only=read_only)
+        try:
+            return cls(path, con, _study_of(con, path))
+        except BaseException:
+            con.close()
+            raise
+
+    @classmethod
+    def open_or_create(cls, path: Path, study: Study) -> Self:
+        """Open the log of `study`, made new when there is none.
+
+        Raises
+        ------
+        LogError
+            As `open`, and when the file holds another study or cannot be written.
+        """
+        if not path.exists():
+            if not path.parent.is_dir():
+                raise LogError(f"cannot write {path}: no folder {path.parent}; make it first")
+            return cls._create(path, study)
+        log = cls.open(path)
+        differing = _differences(log.study, study)
+        if differing:
+            log.close()
+            raise LogError(
+                f"{path} holds a study with other settings ({differing}); repeat them to resume "
+                "it, or give another --out"
+            )
+        return log
+
+    @classmethod
+    def _create(cls, path: Path, study: Study) -> Self:
+        # Made under another name and renamed when whole: a kill leaves no half-made log behind.
+        draft = path.with_name(f".{path.name}.new")
+        try:
+            draft.unlink(missing_ok=True)
+            with _connect(draft, read_only=False) as con:
+                con.execute("BEGIN")
+                con.execute(schema_sql())
+                surrogates = [m for m in study.all_models if m in study.game.surrogates()]
+                con.execute(
+                    "INSERT INTO studies VALUES (?, ?, ?, ?, ?, ?)",
+                    [
+                        f"{study.scenario} {study.seed}",
+                        study.scenario,
+                        study.as_json(),
+                        swarm.__version__,
+                        SCHEMA_VERSION,
+                        surrogates,
+                    ],
+                )
+                _insert_rooms(con, study)
+                con.execute("COMMIT")
+            draft.rename(path)
+        except OSError as error:
+            raise LogError(f"cannot write {path}: {error.strerror}") from error
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+        return cls(path, _connect(path, read_only=False), study)
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A second connection to the same open file, for another thread."""
+        return self.con.cursor()
+
+    def rows(self, sql: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self.con.execute(sql, parameters or []).fetchall()
+
+    def value(self, sql: str, parameters: list[Any] | None = None) -> Any:
+        """The single value that a query gives."""
+        return self.rows(sql, parameters)[0][0]
+
+    def close(self) -> None:
+        """Write everything into the file itself and let go of it."""
+        self.con.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _insert_rooms(con: duckdb.DuckDBPyConnection, study: Study) -> None:
+    game, settings = study.game, study.room_settings
+    rows: dict[str, list[tuple[Any, ...]]] = {"rooms": [], "seats": []}
+    world = None
+    for spec in study.specs():
+        rows["rooms"].append(
+            (spec.room, spec.world, spec.rotation, spec.seed, spec.world_seed, list(spec.listed))
+        )
+        rows["seats"] += [
+            (spec.room, seat, name, model, spec.listed.index(name))
+            for seat, (name, model) in enumerate(zip(spec.names, spec.models, strict=True))
+        ]
+        if spec.world != world:
+            world = spec.world
+            for table, more in game.world_rows(settings, world, spec.world_seed).items():
+                rows.setdefault(table, []).extend(more)
+        if len(rows["seats"]) > 50_000:
+            _insert(con, batch_of(rows))
+            rows = {"rooms": [], "seats": []}
+    _insert(con, batch_of({table: given for table, given in rows.items() if given}))
+
+
+def _study_of(con: duckdb.DuckDBPyConnection, path: Path) -> Study:
+    try:
+        found = con.execute("SELECT settings, engine, schema_version FROM studies").fetchall()
+    except duckdb.Error as error:
+        raise LogError(
+            f"{path} is a DuckDB file, but not a log of swarm's; give another file, it was left as "
+            "it is"
+        ) from error
+    if len(found) != 1:
+        raise LogError(f"{path} holds {len(found)} studies; a log holds one")
+    settings, engine, version = found[0]
+    if version != SCHEMA_VERSION:
+        raise LogError(
+            f"{path} was written by swarm {engine} (log layout {version}); this is "
+            f"{swarm.__version__} (layout {SCHEMA_VERSION}): use that version, or start a new log"
+        )
+    return make_study(json.loads(settings), source=f"study in {path}")
+
+
+def _differences(old: Study, new: Study) -> str:
+    was, now = _flat(json.loads(old.as_json())), _flat(json.loads(new.as_json()))
+    changed = [
+        f"{key} is {was[key]!r} there, {now[key]!r} here" for key in was if was[key] != now[key]
+    ]
+    return "; ".join(changed[:3]) + ("; ..." if len(changed) > 3 else "")
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    nested = {f"room.{key}": value for key, value in values["room"].items()}
+    return {key: value for key, value in values.items() if key != "room"} | nested
+
+
+def _insert(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    for table, rows in batch.items():
+        con.register("incoming", rows)
+        if table == "blocks":
+            con.execute(
+                "INSERT INTO blocks SELECT DISTINCT ON (block) block, kind, text FROM incoming i "
+                "WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.block = i.block)"
+            )
+        else:
+            con.execute(f'INSERT INTO "{table}" SELECT * FROM incoming')
+        con.unregister("incoming")
+
+
+def commit(con: duckdb.DuckDBPyConnection, batch: Batch, *, first: tuple[str, ...] = ()) -> None:
+    """Run the statements `first` and insert `batch` in one transaction."""
+    con.execute("BEGIN")
+    try:
+        for statement in first:
+            con.execute(statement)
+        _insert(con, batch)
+        con.execute("COMMIT")
+    except BaseException:
+        with suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise
+
+
+class Writer:
+    """The log's one writer: a thread that commits batches in groups.
+
+    Use as a context manager; leaving it commits what waits. An error of the thread is raised by
+    the next `put` or at the end.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._con = log.cursor()
+        self._waiting: queue.Queue[Batch | None] = queue.Queue(maxsize=_WAITING_BATCHES)
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="log writer", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def put(self, batch: Batch) -> None:
+        """Hand over rows that must be committed together; waits when the writer is far behind."""
+        if self._error is not None:
+            raise self._error
+        if batch:
+            self._waiting.put(batch)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._waiting.put(None)
+        self._thread.join()
+        self._con.close()
+        if self._error is not None and error is None:
+            raise self._error
+
+    def _run(self) -> None:
+        ended = False
+        while not ended:
+            group, ended = self._next_group()
+            if group and self._error is None:
+                try:
+                    commit(self._con, _merged(group))
+                except BaseException as error:  # noqa: BLE001  handed to the producer
+                    self._error = error
+
+    def _next_group(self) -> tuple[list[Batch], bool]:
+        """Batches to commit together, and whether they are the last ones."""
+        group: list[Batch] = []
+        rows, deadline = 0, None
+        while rows < GROUP_ROWS:
+            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                batch = self._waiting.get(timeout=wait)
+            except queue.Empty:
+                return group, False
+            if batch is None:
+                return group, True
+            group.append(batch)
+            rows += size_of(batch)
+            if deadline is None:
+                deadline = time.monotonic() + GROUP_SECONDS
+        return group, False
+
+
+def _merged(group: list[Batch]) -> Batch:
+    if len(group) == 1:
+        return group[0]
+    tables = dict.fromkeys(table for batch in group for table in batch)
+    return {t: pa.concat_tables([batch[t] for batch in group if t in batch]) for t in tables}
