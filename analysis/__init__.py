@@ -1,0 +1,1 @@
+"""What a log says: influence weights, leaders, followers, and the report."""
