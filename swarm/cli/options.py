@@ -1,0 +1,50 @@
+"""Options that several commands share; each is also an environment variable ``SWARM_NAME``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+ENVIRONMENT = "Every option is also an environment variable: --name-order is SWARM_NAME_ORDER."
+
+
+def option(name: str, *more: str, **settings: Any) -> Callable[[Command], Command]:
+    """A click option with its environment variable."""
+    long = name.removeprefix("--").replace("-", "_")
+    return click.option(name, *more, envvar=f"SWARM_{long.upper()}", **settings)
+
+
+def log_file(command: Command) -> Command:
+    """The log that a command works on."""
+    return click.argument("file", type=click.Path(path_type=Path), envvar="SWARM_OUT")(command)
+
+
+jobs = option(
+    "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes. [default: all cores]"
+)
+tagger = option(
+    "--tagger",
+    default="rules",
+    metavar="NAME",
+    show_default=True,
+    help="Finds directives in posts.",
+)
+schedule = option(
+    "--schedule",
+    default="published",
+    metavar="NAME",
+    show_default=True,
+    help="How many replays a decision gets.",
+)
+
+
+def processes(jobs: int | None) -> int:
+    """The number of processes to use."""
+    from swarm.pool import available_cores
+
+    return jobs or available_cores()
