@@ -6,194 +6,38 @@ is with Bo" becomes `ShBN`. So the grammar knows kinds of words and never names 
 makes the reading invariant under renaming, and it runs over some thirty letters, not 150.
 
 This is a teammate's quick reading, not the study's tagger (`classifiers`), and it may be wrong.
-
-Letters for what a post is about: N a teammate, A the author by name, S a service, C a change id,
-I "I", m "me, mine", y "my", K "card", c a teammate who is only cited ("as Bo said"). The letters of
-other words are in `WORDS`; w is any word not listed there. Punctuation stands for itself, with all
-dashes written -, all arrows > or <, and ! as a full stop.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import TypeVar
 
-_Item = TypeVar("_Item")
-_Pairs = tuple[tuple[int, int], ...]
-
-LONGEST = 600
-"""Characters of a post that are read; the rules of the room cut posts well before that."""
-
-WORDS = {
-    "I": "i i'll i've i'm i'd happy-to glad-to",
-    "m": "me mine myself",
-    "y": "my",
-    "K": "card cards",
-    # asking or doing: "query cart"; Y may also be a noun: "claim: cart"
-    "q": "query check take cover look inspect examine read grab dig probe handle investigate pull "
-    "peek try start do switch move go stay verify own queries checks takes covers inspects "
-    "examines reads grabs digs handles investigates pulls tries starts does switches moves goes "
-    "stays verifies owns looks-at have-a-look mind-taking mind-querying mind-checking mind-looking",
-    "Y": "claim pick choice",
-    "g": "querying checking taking covering looking inspecting examining reading grabbing digging "
-    "probing handling investigating pulling claiming going starting switching moving heading",
-    "d": "queried checked took examined inspected grabbed pulled picked used spent went sent",
-    "f": "file files submit submits revert reverts rollback roll-back",
-    "F": "filing filed submitting submitted reverting reverted",
-    # state: "Bo has cart"
-    "h": "has got is are was were it's that's holds been means says",
-    "H": "have had",
-    "z": "taken claimed covered already status tally current currently count claims so-far",
-    "l": "on to for in at into onto",
-    "B": "by with",
-    "o": "of",
-    # what follows b is cited, what precedes u is cited: "as Bo suggested"
-    "b": "as per following thanks thank agree agreed like follow love told",
-    "u": "suggested suggests asked proposed proposes said wrote assigned wanted wants mentioned",
-    "n": "not don't no never isn't aren't can't cannot without avoid skip didn't doesn't wasn't "
-    "won't shouldn't instead supposed",
-    "v": "someone anyone somebody anybody who whoever nobody everyone everybody others open free "
-    "unclaimed left uncovered did unless seen one-of-you",
-    "%": "because since so therefore hence otherwise reason",
-    # findings: a change is the cause of a service's trouble (e); a service is behind another's (x);
-    # a service's trouble has its root (r) in, comes from (t), is traced to (T) another's; no
-    # trouble (k, and O only after the service), or trouble (j), which "no" turns into none
-    "e": "cause causes caused culprit confirmed confirms names blame blames broke broken "
-    "responsible introduced guilty",
-    "x": "behind breaks breaking causing drives driving hurts",
-    "r": "root source origin upstream",
-    "t": "from because-of due-to comes come points leads",
-    "T": "trace traces traced",
-    "k": "nothing clean healthy unaffected uninvolved innocent normal",
-    "O": "fine ok okay good green quiet clear",
-    "j": "wrong problem problems fault faults issue issues error errors trouble involved "
-    "suspicious anomaly anomalies amiss",
-    "i": "hi hey hello",
-    "a": "and & +",
-    # polite and auxiliary words say nothing here and are left out
-    "": "could can would will please should the a an just now then also you your you're let let's "
-    "next still need needs must may might maybe perhaps possibly be being right don't-mind "
-    "nobody-minds",
-    "-": "- – —",
-    ">": "→ ➜ ➡ ⇒ 👉",
-    "<": "← ⇐",
-    ".": ". ! … :) :( :-) :-(",
-}
-"""The letter of each listed word; a hyphen stands for the blank in a phrase."""
-
-_HEDGE_WORDS = (
-    "maybe perhaps might possibly think guess wonder suppose unsure idea minds hopefully hope "
-    "seems believe afraid probably tentatively nobody-minds don't-mind"
+from scenarios.outage.grammar import (
+    CAUSE,
+    CHANGE,
+    CITED,
+    CLAIMING,
+    CLEAN,
+    CLEAN_CUES,
+    DEALS,
+    FILED,
+    GREETED,
+    HEDGES,
+    LISTED,
+    LISTED_WORDS,
+    LONGEST,
+    NUMBERING,
+    OF_SERVICE,
+    OPENERS,
+    PHRASES,
+    REASON,
+    ROOT,
+    ROOT_CUES,
+    TOKEN,
+    Item,
+    Pairs,
 )
-HEDGES = frozenset(word.replace("-", " ") for word in _HEDGE_WORDS.split())
-"""Words and phrases of which one makes a post tentative."""
-
-_PHRASES = frozenset(
-    word.replace("-", " ")
-    for words in WORDS.values()
-    for word in words.split()
-    if re.fullmatch(r"\w\S*-\S*\w", word)
-)
-
-
-def _both_cases(words: Iterable[str]) -> frozenset[str]:
-    """Returns the words as they are and with a capital first letter."""
-    return frozenset(form for word in words for form in (word, word[:1].upper() + word[1:]))
-
-
-_OPENERS = _both_cases(phrase.split()[0] for phrase in _PHRASES)
-_HEDGES = _both_cases(HEDGES)
-_LISTED_WORDS = {mark: (mark, mark) for mark in ",:;?(=<>/|\n"} | {
-    form.replace("-", " ") if form[0].isalpha() else form: (letter, form)
-    for letter, words in WORDS.items()
-    for form in _both_cases(words.split())
-}
-_TOKEN = (
-    r"\w+(?:'\w+|-\d{2,4}(?!\w))?|:-?[)(]|[.,:;!?(\n→/|&+>➜➡⇒👉←⇐…–—]|[-=]{1,2}>|<[-=]{0,2}|="
-    r"|-(?!\w)|(?<!\w)-"
-)
-_NUMBERING = re.compile(r"^[ \t]{0,4}\d\d?\.|\(?\b\d\d?\)", re.MULTILINE)
-_CHANGE = re.compile(r"[A-Z]{1,3}-\d{2,4}")
-_GREETED = re.compile(r"(?<=iN)\.")
-_CITED = re.compile(r"b[wBa]{0,2}[NP](?:aN)?|P(?![lghd])|N(?=u)")
-
-# Pieces of the grammar. LINK joins a name and a service in a list; MORE is a second service.
-_LINKS = r":>=<\-("
-_LINK = f"[{_LINKS}]"
-_MORE = rf"(?:[a/]S(?!{_LINK}{{0,2}}[NAIm]|[lh]))?"
-_AND = r"(?:,a?|a|/)"
-_GAP = rf"[,{_LINKS}wlhHaqYgdzeBny]{{0,8}}"
-_START = r"(?<=[.?\n;:,\-])"
-# Ends an entry of a list: "cart: Bo, ..." and not "- cart errors come from it".
-_LISTED_END = r"(?=[,.;|/\n?a%SN])"
-_EACH = rf"(?P<each>[NAIm](?:{_AND}[NAIm])+{_GAP}S(?:{_AND}S)+(?!{_LINK}?[NAIm]))"
-_AUTHOR = (
-    r"(?P<author>(?:A\(?[wh]{0,2}m|m\(A|(?<!B)[IAm])"
-    rf"[{_LINKS}wqYgdhHlaobcupBzy,]{{0,10}}?S{_MORE})"
-)
-_GRAMMAR = {
-    "N": (
-        # Bo, please file D-466 / Bo: D-466
-        r"(?P<file>N[,:>\-wlahHqyz(]{0,6}f[wlSoab]{0,4}C|N[:>=<\-]{1,2}C)",
-        # Ada, Bo and Cy: search, email and cart (one each, in order)
-        _EACH,
-        # Ada and Bo on search
-        rf"(?P<both>N(?:aN)+{_GAP}S)",
-        # Bo: cart / Bo, could you take cart / Bo has cart
-        rf"(?P<teammate>N{_GAP}S{_MORE})",
-    ),
-    # I take cart / me: cart / Fay (me): cart, written by Fay
-    "I": (_EACH, _AUTHOR),
-    "A": (_EACH, _AUTHOR),
-    "m": (_EACH, _AUTHOR),
-    # Bo's on cart
-    "P": (r"(?P<passive>P[wlgd]{1,4}S)",),
-    # file D-466, Bo / D-466: Bo
-    "f": (rf"(?P<file>f[wlSob]{{0,4}}C,?N(?![qf]|[:>=<]?C|[:>=<]S{_LISTED_END}))",),
-    "C": (r"(?P<file>C(?:[:>=\-]{1,2}|l)N)",),
-    # can you take cart, Bo?
-    "q": (
-        rf"(?P<called>q[wl]{{0,2}}S,?N(?![:>=<(\-]S{_LISTED_END}|[qhHlgd]))",
-        rf"(?P<bare>{_START}qd:S)",
-    ),
-    "S": (
-        # search, email and cart: Ada, Bo and Cy
-        rf"(?P<each>S(?:{_AND}S)+{_LINK}{{1,2}}[NAIm](?:{_AND}[NAIm])+(?!{_LINK}S))",
-        # cart was queried by Bo
-        r"(?P<passive>S[hHw]{0,3}[dz]B[NAIm])",
-        # cart: Bo / cart (Bo) / cart for Bo / cart is mine
-        rf"(?P<service>S(?:{_LINK}{{1,2}}|[hq]?l|h?B|h?(?=m))(?:N(?![:>=<(]S{_LISTED_END}|[qgdhH]|fC)"
-        r"|[AIm](?![qgdhHlFf:>=])))",
-        # cart queried / cart, as Bo said
-        rf"(?P<bare>{_START}S(?:[hHw]{{0,2}}d(?!B)|,?bcu?\.))",
-    ),
-    # Querying cart / on cart now / claim: cart / my query goes to cart
-    "g": (rf"(?P<bare>(?:{_START}|(?<=[.?\n;:,\-][wi]))g[wlyqB:]{{0,4}}S)",),
-    "d": (rf"(?P<bare>(?:{_START}|(?<=[.?\n;:,\-][wi]))d[wlyqB:]{{0,4}}S)",),
-    "l": (rf"(?P<bare>{_START}lS(?=w?\.))",),
-    "Y": (rf"(?P<bare>{_START}Y[:>\-]S)",),
-    "y": (r"(?P<bare>y[wq]{0,2}[qYd][hwldg:>]{0,4}S)",),
-}
-"""The forms of directives and claims, by the letter with which they begin."""
-_DEALS = {letter: re.compile("|".join(forms)) for letter, forms in _GRAMMAR.items()}
-_CLAIMING = re.compile(r"^[^n]*[qYgdhHlz][^n]*$")
-_LISTED = re.compile(rf",?{_LINK}{{0,2}}l?|ql|hl")
-_ROOT = re.compile(r"(?P<of>[re][ol]w?)?(?P<traced>T)?S(?=(?P<gap>[^NSCnqgv.?\n;]{1,10})S)")
-_ROOT_CUES = frozenset("rtTxe<>")
-_CAUSE = re.compile(
-    r"C[whHlBSo,\-:>=(]{0,5}e(?!\?)|[et][whlBSo:=>,\-]{0,5}C|K[whlBt:,>\-=]{0,4}C(?!\?)"
-)
-_OF_SERVICE = re.compile(r"[wlo(,]{0,3}S")
-_CLEAN = re.compile(
-    r"S[whHlbBy]{0,6}(?:k|n[wa]{0,3}j)|S(?:[:=,\-]h?k|[:\-]nw?j)"
-    r"|SK[whHlB]{0,3}[:=,\-]?[whH]{0,4}(?:k|n[wa]{0,3}j)"
-    r"|(?:k|nw{0,2}j)[wjhlBo]{0,5}S|S[hwK:=,\-]{0,3}O"
-)
-_CLEAN_CUES = frozenset("kjO")
-_FILED = re.compile(r"F[wlSoKe,:]{0,4}C|I[wlqa]{0,4}f[wlSo]{0,4}C|C[hHwl]{0,3}F")
-_REASON = re.compile(r"%|(?:[SCf][\-:(]S?|N[\-:(])[wyvKhHjetnzkBlT]{3}|N[\-:(]S[jt]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +68,13 @@ class PostReading:
 class _Shape:
     """What the code of a post says, as places in the code; place 0 is the unnamed author."""
 
-    asks: _Pairs
+    asks: Pairs
     """(teammate, service or change)"""
-    claims: _Pairs
+    claims: Pairs
     """(who, service)"""
-    roots: _Pairs
+    roots: Pairs
     """(alerting service, root service)"""
-    causes: _Pairs
+    causes: Pairs
     """(service, change)"""
     clean: tuple[int, ...]
     """services"""
@@ -251,7 +95,7 @@ class _Letters(dict[str, tuple[str, str]]):
     def _unlisted(self, word: str) -> tuple[str, str]:
         """Returns the letter (P for "Bo's") and the meaning of a rarer token."""
         bare = word.strip("_")
-        if _CHANGE.fullmatch(bare):
+        if CHANGE.fullmatch(bare):
             return "C", bare
         stem, _, ending = bare.rpartition("'")
         known = (word.lower(), bare, stem, stem.lower(), (stem or bare).partition("-")[0])
@@ -300,7 +144,7 @@ def read_post(
     )
 
 
-def _distinct(items: list[_Item]) -> tuple[_Item, ...]:
+def _distinct(items: list[Item]) -> tuple[Item, ...]:
     """Returns the items without repeats, in order."""
     return tuple(dict.fromkeys(items)) if items else ()
 
@@ -310,7 +154,7 @@ def _lexicon(
     author: str, names: tuple[str, ...], services: tuple[str, ...]
 ) -> tuple[re.Pattern[str], _Letters]:
     """Returns how to split a post by `author` into tokens, and what the tokens are."""
-    letters = _Letters(_LISTED_WORDS)
+    letters = _Letters(LISTED_WORDS)
     # Names of several words are tokens of their own.
     special = []
     for name in filter(None, names):
@@ -326,7 +170,7 @@ def _lexicon(
             special.append(form)
     special = sorted((word for word in special if not re.fullmatch(r"\w+", word)), key=len)
     longest = "|".join(re.escape(word) for word in reversed(special))
-    token = rf"(?<!\w)(?:{longest})(?:'\w+)?(?!\w)|{_TOKEN}" if special else _TOKEN
+    token = rf"(?<!\w)(?:{longest})(?:'\w+)?(?!\w)|{TOKEN}" if special else TOKEN
     return re.compile(token, re.MULTILINE), letters
 
 
@@ -340,18 +184,18 @@ def _encode(
     token, letters = _lexicon(author, names, services)
     text = post[:LONGEST].replace("’", "'")
     if "1." in text or "1)" in text:
-        text = _NUMBERING.sub("", text)
+        text = NUMBERING.sub("", text)
     words = token.findall(text)
-    if not _OPENERS.isdisjoint(words):
+    if not OPENERS.isdisjoint(words):
         words = _joined(words)
     tokens = [pair for word in words if (pair := letters[word])[0]]
     code = "".join([".", *[pair[0] for pair in tokens], "."])
     values = [".", *[pair[1] for pair in tokens], "."]
     if "i" in code:
-        code = _GREETED.sub(",", code)
+        code = GREETED.sub(",", code)
     if "b" in code or "P" in code or "u" in code:
-        code = _CITED.sub(_cite, code)
-    return code, values, not _HEDGES.isdisjoint(words)
+        code = CITED.sub(_cite, code)
+    return code, values, not HEDGES.isdisjoint(words)
 
 
 def _cite(match: re.Match[str]) -> str:
@@ -365,10 +209,10 @@ def _joined(words: list[str]) -> list[str]:
     position = 0
     while position < len(words):
         word, size = words[position], 1
-        if word in _OPENERS:
+        if word in OPENERS:
             for longer in (3, 2):
                 phrase = " ".join(words[position : position + longer]).lower()
-                if phrase in _PHRASES:
+                if phrase in PHRASES:
                     word, size = phrase, longer
                     break
         joined.append(word)
@@ -384,11 +228,11 @@ def _shape(code: str) -> _Shape:
     return _Shape(
         asks=tuple(asks),
         claims=tuple(claims),
-        roots=tuple(_roots(code)) if services and not _ROOT_CUES.isdisjoint(code) else (),
+        roots=tuple(_roots(code)) if services and not ROOT_CUES.isdisjoint(code) else (),
         causes=tuple(_causes(code)) if changes and services else (),
-        clean=tuple(_places(_CLEAN, code, "S")) if not _CLEAN_CUES.isdisjoint(code) else (),
-        filed=tuple(_places(_FILED, code, "C")) if changes else (),
-        reasoned=_REASON.search(code) is not None,
+        clean=tuple(_places(CLEAN, code, "S")) if not CLEAN_CUES.isdisjoint(code) else (),
+        filed=tuple(_places(FILED, code, "C")) if changes else (),
+        reasoned=REASON.search(code) is not None,
     )
 
 
@@ -404,7 +248,7 @@ def _deals(code: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     claims: list[tuple[int, int]] = []
     until = 0
     for start, letter in enumerate(code):
-        if start < until or not (forms := _DEALS.get(letter)):
+        if start < until or not (forms := DEALS.get(letter)):
             continue
         match = forms.match(code, start)
         if match is None:
@@ -440,7 +284,7 @@ def _verdict(code: str, end: int, kind: str, who: list[int], what: list[int]) ->
     first = min(who[0], what[0])
     gap = code[who[-1] + 1 : what[0]] if first == who[0] else code[what[-1] + 1 : who[0]]
     if kind == "author":
-        return "claim" if _CLAIMING.search(gap) or _LISTED.fullmatch(gap) else ""
+        return "claim" if CLAIMING.search(gap) or LISTED.fullmatch(gap) else ""
     sense = _sense(gap, code[end : end + 1])
     if sense != "list":
         return sense
@@ -454,7 +298,7 @@ def _sense(gap: str, after: str) -> str:
 
     "ask", "claim", "list" (an entry that is a claim in a list of claims), or "" for nothing.
     """
-    listed = gap != "," and _LISTED.fullmatch(gap) is not None
+    listed = gap != "," and LISTED.fullmatch(gap) is not None
     if "n" in gap or (gap == "" and after == "K"):
         sense = ""
     elif "q" in gap or "Y" in gap:
@@ -472,7 +316,7 @@ def _sense(gap: str, after: str) -> str:
 def _roots(code: str) -> list[tuple[int, int]]:
     """Returns the places of alerting services and their roots."""
     found = []
-    for match in _ROOT.finditer(code):
+    for match in ROOT.finditer(code):
         gap, first, second = match["gap"], match.end() - 1, match.end() + len(match["gap"])
         traced = match["traced"] and gap[-1] == "l"
         if traced or (match["of"] and re.fullmatch(r"[wjhK]{0,3}[h:=>\-]", gap)):
@@ -487,13 +331,13 @@ def _roots(code: str) -> list[tuple[int, int]]:
 def _causes(code: str) -> list[tuple[int, int]]:
     """Returns the places of services and the changes reported as their causes."""
     found = []
-    for match in _CAUSE.finditer(code):
+    for match in CAUSE.finditer(code):
         start, end = match.span()
         # The service is the one named with the change, or else the nearest, in the same sentence
         # if possible: "My card is here. D-466 is the cause on cart."
         opened = max(code.rfind(stop, 0, start) for stop in ".?\n")
         closed = min(place for stop in ".?\n" if (place := code.find(stop, end)) >= 0)
-        follows = _OF_SERVICE.match(code, end)
+        follows = OF_SERVICE.match(code, end)
         places = (
             code.find("S", start, end),
             follows.end() - 1 if follows else -1,

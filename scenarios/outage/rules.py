@@ -7,6 +7,7 @@ reply holds, the rules take what is legal, refuse the rest with a reason, and th
 
 from __future__ import annotations
 
+import reprlib  # bounded: repr breaks off with an error on deep nesting
 from collections.abc import Generator
 from functools import lru_cache
 from typing import Any
@@ -144,7 +145,7 @@ class Table:
             elif isinstance(value, str):
                 texts[key] = storable(value).strip()
             elif value is not None:
-                turn.refusals.append(Refusal(key, storable(repr(value)[:200]), "not a text"))
+                turn.refusals.append(Refusal(key, storable(reprlib.repr(value)), "not a text"))
         return texts
 
     def _cut(self, turn: Turn, field: str, text: str, limit: int) -> str:

@@ -18,7 +18,7 @@ _TEAM = re.compile(r"^Team: (.+)\.$", re.MULTILINE)
 _SERVICES = re.compile(r"^Services: (.+)\.$", re.MULTILINE)
 _FILE_ROUND = re.compile(r"^- Filings open in round (\d+)\.", re.MULTILINE)
 _QUERY_ROUND = re.compile(r"in the whole game, from round (\d+) on")
-_CHANNEL = "to the channel #outage."
+_CHANNEL = re.compile(r"one message of up to (\d+) characters to the channel #outage\.")
 _ALERT = re.compile(r"^- (.+): more than 20 % of requests fail since (\d\d:\d\d)\.$", re.MULTILINE)
 _CHANGE = re.compile(r"^- (\S+) (\d\d:\d\d) (.+): (.+)$", re.MULTILINE)
 _STATE = re.compile(
@@ -43,7 +43,7 @@ class Rules:
     services: tuple[str, ...]
     query_round: int
     file_round: int
-    channel: bool
+    post_length: int  # 0 without a channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,7 @@ def read_prompt(system: str, turn: str) -> View:
 def _rules(system: str) -> Rules:
     me, team, services = (pattern.search(system) for pattern in (_ME, _TEAM, _SERVICES))
     query_round, file_round = _QUERY_ROUND.search(system), _FILE_ROUND.search(system)
+    channel = _CHANNEL.search(system)
     if not (me and team and services and query_round and file_round):
         raise ValueError("the system prompt is not the outage room's")
     return Rules(
@@ -146,7 +147,7 @@ def _rules(system: str) -> Rules:
         services=tuple(services[1].split(", ")),
         query_round=int(query_round[1]),
         file_round=int(file_round[1]),
-        channel=_CHANNEL in system,
+        post_length=int(channel[1]) if channel else 0,
     )
 
 

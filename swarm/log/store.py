@@ -29,7 +29,10 @@ GROUP_ROWS = 2000
 _WAITING_BATCHES = 64  # back-pressure on producers: a handful of rooms each
 
 
-def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def _connect(
+    path: Path, *, read_only: bool, called: Path | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB file; `called` is the name for it that the user knows."""
     settings: dict[str, Any] = {
         "memory_limit": "400MB",
         "threads": 2,
@@ -49,7 +52,8 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
                 f"{path} is not a DuckDB file, or it is damaged; give another file, it was left as "
                 "it is"
             ) from error
-        raise LogError(f"cannot write {path}: {text.splitlines()[0]}") from error
+        reason = text.splitlines()[0].rpartition(": ")[2]
+        raise LogError(f"cannot write {called or path}: {reason}") from error
 
 
 class Log:
@@ -119,7 +123,7 @@ class Log:
         draft = path.with_name(f".{path.name}.new")
         try:
             draft.unlink(missing_ok=True)
-            with _connect(draft, read_only=False) as con:
+            with _connect(draft, read_only=False, called=path) as con:
                 con.execute("BEGIN")
                 con.execute(schema_sql())
                 surrogates = [m for m in study.all_models if m in study.game.surrogates()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import warnings
 from functools import cache
 from typing import Any
 
@@ -26,7 +27,9 @@ def litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_OFFLINE_MODE", "true")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    import litellm as module
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pydantic's, about litellm's own types
+        import litellm as module
 
     module.suppress_debug_info = True
     module.telemetry = False
