@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from swarm.text import storable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """One indivisible piece of a prompt.
 
@@ -29,16 +29,18 @@ class Block:
         What it is: ``rules``, ``alerts``, ``changes``, ``note``, ``card``, ``post``, ...
     text : str
         As the model reads it; one or more lines, without the line break at its end.
+    id : int
+        64-bit content address: the same kind and text have the same id in every log.
     """
 
     kind: str
     text: str
+    id: int = field(init=False, compare=False, repr=False)
 
-    @cached_property
-    def id(self) -> int:
-        """64-bit content address: the same kind and text have the same id in every log."""
+    def __post_init__(self) -> None:
         content = f"{self.kind}\0{self.text}".encode()
-        return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big")
+        digest = hashlib.blake2b(content, digest_size=8).digest()
+        object.__setattr__(self, "id", int.from_bytes(digest, "big"))
 
 
 def block(kind: str, text: str) -> Block:
