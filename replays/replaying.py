@@ -17,16 +17,17 @@ from swarm.errors import UsageError
 from swarm.log.store import Log, Writer
 from swarm.log.tables import Batch, batch_of
 from swarm.models import models_for
-from swarm.models.base import Model
+from swarm.models.base import Draw, Model
+from swarm.models.gateway import Spending
 from swarm.pool import Workers
 from swarm.progress import progress
-from swarm.runner import chunked
+from swarm.runner import chunked, gateway_of, together
 from swarm.scenario import Scenario, scenario_named
 from swarm.streams import seed_of
 from swarm.turn import hear
 
 REPLAYS_PER_JOB = 256
-IN_FLIGHT = 64
+IN_FLIGHT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,21 @@ class _Job:
     replays: tuple[tuple[Decision, int, Setting], ...]
 
 
-def replay_study(log: Log, workers: Workers, *, tagger: str, schedule: str) -> None:
+def replay_study(
+    log: Log,
+    workers: Workers,
+    *,
+    tagger: str,
+    schedule: str,
+    spending: Spending | None = None,
+) -> None:
     """Run every replay that `schedule` wants of the directives that `tagger` found.
 
     Raises
     ------
     UsageError
-        When the schedule is unknown, or the tagger has not been through every finished room.
+        When the schedule is unknown, or the tagger has not been through every finished room; for
+        live models also as `swarm.runner.play_study`.
     """
     plan = schedule_named(schedule)
     require_tagged(log, tagger)
@@ -52,18 +61,17 @@ def replay_study(log: Log, workers: Workers, *, tagger: str, schedule: str) -> N
     todo = missing(log, plan, decisions)
     if not todo:
         return
-    models = models_for(log.study.game, log.study.all_models)
     jobs = _jobs(log, todo)
     with (
         Writer(log) as writer,
         progress("replay", total=total, done=total - len(todo), unit="replay") as bar,
     ):
-        if all(model.surrogate for model in models.values()):
+        if not log.study.live_models:
             for batch in workers.spread(_replay_job, jobs):
                 writer.put(batch)
                 bar.update(batch["replays"].num_rows)
         else:
-            asyncio.run(_replay_live(jobs, log.study.game, models, writer, bar))
+            asyncio.run(_replay_live(log, jobs, writer, spending, bar))
 
 
 def require_tagged(log: Log, tagger: str) -> None:
@@ -115,23 +123,23 @@ def _replay_job(job: _Job) -> Batch:
 
 
 async def _replay_live(
-    jobs: Iterator[_Job], scenario: Scenario, models: dict[str, Model], writer: Writer, bar: Any
+    log: Log, jobs: Iterator[_Job], writer: Writer, spending: Spending | None, bar: Any
 ) -> None:
     """Replay decisions with live models, many at once, each logged when it is there."""
+    game = log.study.game
     todo = ((job, *one) for job in jobs for one in job.replays)
+    async with gateway_of(log, writer, spending) as gateway:
+        models = models_for(game, log.study.all_models, live=gateway.models)
 
-    async def replay_on() -> None:
-        for job, decision, replicate, setting in todo:
-            row = await _replay(scenario, job, decision, replicate, setting, models[setting.model])
-            writer.put(batch_of({"replays": [row]}))
-            bar.update(1)
+        async def replay_on() -> None:
+            for job, decision, replicate, setting in todo:
+                model = models[setting.model]
+                row = await _replay(game, job, decision, replicate, setting, model)
+                writer.put_rows({"replays": [row]})
+                bar.update(1)
+                bar.set_postfix_str(gateway.money())
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(IN_FLIGHT):
-                group.create_task(replay_on())
-    except BaseExceptionGroup as faults:
-        raise faults.exceptions[0] from None  # the first one stopped the others
+        await together(replay_on, IN_FLIGHT)
 
 
 async def _replay(
@@ -158,7 +166,15 @@ async def _replay(
             attempt,
         )
 
-    heard = await hear(model, prompt, seed=seed, retries=job.retries)
+    draw = Draw(
+        "replay",
+        decision.room,
+        decision.round,
+        decision.seat,
+        decision.removed,
+        replicate,
+    )
+    heard = await hear(model, prompt, seed=seed, draw=draw, retries=job.retries)
     query, file = scenario.decided(job.settings, heard.reading.fields)
     reply = heard.reply
     return (

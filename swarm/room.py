@@ -17,7 +17,7 @@ from typing import Any
 import simpy
 
 from swarm.design import RoomSpec
-from swarm.models.base import Model, Reply
+from swarm.models.base import Draw, Model, Reply
 from swarm.prompt import Block, Prompt
 from swarm.scenario import Rows, Scenario
 from swarm.streams import seed_of, stream
@@ -125,6 +125,7 @@ class Desk:
             1 + len(turn.heard.discarded),
             reading.status,
             reading.rule,
+            reply.failed,
             reply.text,
             turn.note,
             turn.post,
@@ -221,6 +222,7 @@ async def _answer(
         models[spec.models[asked.seat]],
         asked.prompt,
         seed=lambda attempt: seed_of(spec.seed, "seat", asked.seat, asked.round, attempt),
+        draw=Draw("play", spec.room, asked.round, asked.seat),
         retries=spec.retries,
         recorded=(record or {}).get((asked.round, asked.seat), ()),
     )

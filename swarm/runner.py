@@ -7,7 +7,7 @@ logged whole; rooms with a live model turn by turn, and go on from the last turn
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from swarm.log.store import Log, Writer
 from swarm.log.tables import Batch, batch_of
 from swarm.models import models_for
 from swarm.models.base import Model
+from swarm.models.gateway import Gateway, Spending
 from swarm.models.recorded import Missing, records_of
 from swarm.pool import Workers
 from swarm.progress import progress
@@ -24,7 +25,8 @@ from swarm.room import Record, play_room
 from swarm.scenario import Rows, scenario_named
 
 ROOMS_PER_JOB = 8
-ROOMS_IN_FLIGHT = 64
+ROOMS_IN_FLIGHT = 200
+"""Live rooms at once; how many calls are at once is the gateway's to find out."""
 
 T = TypeVar("T")
 
@@ -42,13 +44,18 @@ def chunked(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
         yield chunk
 
 
-def play_study(log: Log, workers: Workers) -> None:
+def play_study(log: Log, workers: Workers, spending: Spending | None = None) -> None:
     """Play every room of the log's study that is not finished.
+
+    Parameters
+    ----------
+    spending : Spending, optional
+        What live models may cost.
 
     Raises
     ------
     ModelError
-        When a model is unknown, or a live one stops answering.
+        When a live model is unknown, has no price, stops answering, or the budget is exhausted.
     WorkerDied
         When a worker process ends without an answer.
     """
@@ -56,16 +63,15 @@ def play_study(log: Log, workers: Workers) -> None:
     finished = {room for (room,) in log.rows("SELECT room FROM outcomes")}
     if len(finished) == study.rooms:
         return
-    models = models_for(study.game, study.all_models)
     todo = (spec for spec in study.specs() if spec.room not in finished)
     with Writer(log) as writer, progress("play", total=study.rooms, done=len(finished)) as bar:
-        if all(model.surrogate for model in models.values()):
+        if not study.live_models:
             jobs = (_Job(study.scenario, specs) for specs in chunked(todo, ROOMS_PER_JOB))
             for batch in workers.spread(_play_job, jobs):
                 writer.put(batch)
                 bar.update(batch["outcomes"].num_rows)
         else:
-            asyncio.run(_play_live(log, list(todo), models, writer, bar.update))
+            asyncio.run(_play_live(log, list(todo), writer, spending, bar))
 
 
 def _play_job(job: _Job) -> Batch:
@@ -89,28 +95,48 @@ def _play_job(job: _Job) -> Batch:
 async def _play_live(
     log: Log,
     specs: list[RoomSpec],
-    models: dict[str, Model],
     writer: Writer,
-    advance: Callable[[int], Any],
+    spending: Spending | None,
+    bar: Any,
 ) -> None:
     """Play rooms with live models, many at once, each turn logged when it took effect."""
+    study = log.study
     records = records_of(log, [spec.room for spec in specs])
     todo = iter(specs)
+    async with gateway_of(log, writer, spending) as gateway:
+        models = models_for(study.game, study.all_models, live=gateway.models)
+        at_start, finished = gateway.budget.spent, 0
 
-    async def play_on() -> None:
-        for spec in todo:
-            record = records.get(spec.room, {})
-            await play_room(
-                log.study.game, spec, models, record=record, sink=_new_only(writer, record)
-            )
-            advance(1)
+        async def play_on() -> None:
+            nonlocal finished
+            for spec in todo:
+                record = records.get(spec.room, {})
+                sink = _new_only(writer, record)
+                await play_room(study.game, spec, models, record=record, sink=sink)
+                finished += 1
+                bar.update(1)
+                per_room = (gateway.budget.spent - at_start) / finished
+                forecast = gateway.budget.spent + per_room * (len(specs) - finished)
+                bar.set_postfix_str(f"{gateway.money()}, ${forecast:.2f} forecast")
 
+        await together(play_on, min(ROOMS_IN_FLIGHT, len(specs)))
+
+
+def gateway_of(log: Log, writer: Writer, spending: Spending | None) -> Gateway:
+    """The gateway to the live models of the log's study."""
+    study = log.study
+    schema = study.game.reply_schema(study.room_settings)
+    return Gateway(log, writer, study.live_models, schema=schema, spending=spending)
+
+
+async def together(work: Callable[[], Coroutine[Any, Any, None]], count: int) -> None:
+    """Run `count` tasks of `work`; the first fault stops all and is raised as itself."""
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(ROOMS_IN_FLIGHT, len(specs))):
-                group.create_task(play_on())
+            for _ in range(count):
+                group.create_task(work())
     except BaseExceptionGroup as faults:
-        raise faults.exceptions[0] from None  # the first one stopped the others
+        raise faults.exceptions[0] from None
 
 
 def _new_only(writer: Writer, record: Record) -> Callable[[Rows], None]:
@@ -124,7 +150,7 @@ def _new_only(writer: Writer, record: Record) -> Callable[[Rows], None]:
             kept = given if at is None else [r for r in given if (r[at[0]], r[at[1]]) not in record]
             if kept:
                 fresh[table] = kept
-        writer.put(batch_of(fresh))
+        writer.put_rows(fresh)
 
     return sink
 

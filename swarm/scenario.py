@@ -52,6 +52,10 @@ class Scenario(Protocol):
         """What the log keeps of a world: its facts and its truth."""
         ...
 
+    def reply_schema(self, settings: Any) -> dict[str, Any]:
+        """JSON schema of a reply, for models that can be held to one."""
+        ...
+
     def decided(self, settings: Any, fields: dict[str, Any]) -> tuple[str | None, str | None]:
         """What a reply's fields decide: the service queried and the change filed, None for none."""
         ...

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from swarm.design import NameOrder, RoomSpec, rooms_of
 from swarm.errors import StudyError
+from swarm.models.settings import ModelSettings
 from swarm.scenario import Scenario, scenario_named
 
 
@@ -36,12 +37,22 @@ class Study(BaseModel):
     rooms: int = Field(2160, ge=1, le=10_000_000, description="how many rooms to play")
     seed: int = Field(1, ge=0, lt=2**31, description="root of all random streams")
     name_order: NameOrder = Field("forward", description="how the system prompt lists the names")
-    models: tuple[str, ...] = Field(
-        (), description="models that share the seats; default: all surrogates"
+    lineup: tuple[str, ...] = Field(
+        (), description="models that share the seats; default: those of [models], or surrogates"
     )
+    models: dict[str, ModelSettings] = Field({}, description="live models by our name for them")
     seats: dict[str, str] = Field({}, description="name to model, for seats that keep one model")
     retries: int = Field(1, ge=0, le=10, description="new tries for a reply that cannot be read")
     room: dict[str, Any] = Field({}, description="settings of the scenario")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _list_of_models(cls, values: Any) -> Any:
+        """``models = [...]`` is short for ``lineup = [...]``."""
+        if isinstance(values, dict) and isinstance(values.get("models"), list | tuple):
+            values = {**values, "lineup": values["models"]}
+            del values["models"]
+        return values
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -51,7 +62,7 @@ class Study(BaseModel):
         except ValidationError as error:
             raise StudyError(_first_fault(error, scenario.settings, "room")) from error
         names = scenario.names(settings)
-        models = self.models or scenario.surrogates()
+        models = self.shared
         if len(names) % len(models):
             raise StudyError(
                 f"{len(names)} agents cannot be shared evenly by {len(models)} models; give a "
@@ -81,8 +92,22 @@ class Study(BaseModel):
     @property
     def all_models(self) -> tuple[str, ...]:
         """Every model that sits somewhere in this study, once, in order of mention."""
-        shared = self.models or self.game.surrogates()
-        return tuple(dict.fromkeys((*shared, *self.seats.values())))
+        return tuple(dict.fromkeys((*self.shared, *self.seats.values())))
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The models that share the seats."""
+        return self.lineup or tuple(self.models) or self.game.surrogates()
+
+    @property
+    def live_models(self) -> dict[str, ModelSettings]:
+        """Settings of every model in this study that is no surrogate."""
+        surrogates = set(self.game.surrogates()) - self.models.keys()
+        return {
+            name: self.models.get(name) or ModelSettings(model=name)
+            for name in self.all_models
+            if name not in surrogates
+        }
 
     def specs(self) -> Iterator[RoomSpec]:
         """The study's rooms, world after world."""
@@ -91,7 +116,7 @@ class Study(BaseModel):
             rooms=self.rooms,
             seed=self.seed,
             names=game.names(settings),
-            models=self.models or game.surrogates(),
+            models=self.shared,
             held=self.seats,
             order=self.name_order,
             settings=settings,
@@ -99,12 +124,24 @@ class Study(BaseModel):
         )
 
     def as_json(self) -> str:
-        """All that decides the rooms, with defaults filled in, as canonical JSON."""
-        whole = self.model_dump() | {
-            "models": self.models or self.game.surrogates(),
+        """The study as canonical JSON, with defaults filled in."""
+        whole = self.model_dump(by_alias=True) | {
+            "lineup": self.shared,
             "room": self.room_settings.model_dump(mode="json"),
         }
         return json.dumps(whole, sort_keys=True, ensure_ascii=False)
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the rooms and replies, flat: two studies with the same are the same.
+
+        Addresses, limits and prices of models are not in it; they may change between runs.
+        """
+        whole: dict[str, Any] = json.loads(self.as_json())
+        flat = {f"room.{key}": value for key, value in whole.pop("room").items()}
+        for name in whole.pop("models"):
+            for key, value in self.models[name].identity().items():
+                flat[f"models.{name}.{key}"] = value
+        return flat | whole
 
 
 def load_study(path: Path | None, overrides: dict[str, Any]) -> Study:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from swarm.models.base import Model, Reply
+from swarm.models.base import Draw, Model, Reply, drawing
 from swarm.prompt import Prompt
 from swarm.repair import MAX_REPLY, Reading, read_object
 from swarm.text import storable
@@ -48,6 +48,7 @@ async def hear(
     prompt: Prompt,
     *,
     seed: Callable[[int], int],
+    draw: Draw,
     retries: int,
     recorded: tuple[Reply, ...] = (),
 ) -> Heard:
@@ -57,6 +58,8 @@ async def hear(
     ----------
     seed : callable
         Attempt number (from 0) to seed.
+    draw : Draw
+        What the calls are booked as; its attempt is filled in here.
     retries : int
         How often an unreadable reply is asked for again.
     recorded : tuple of Reply
@@ -68,14 +71,21 @@ async def hear(
         if attempt < len(recorded):
             reply = recorded[attempt]
         else:
-            reply = await model.reply(prompt, seed(attempt))
+            with drawing(replace(draw, attempt=attempt)):
+                reply = await model.reply(prompt, seed(attempt))
             text = storable(reply.text[:MAX_REPLY])
             reasoning = reply.reasoning and storable(reply.reasoning)
             if (text, reasoning) != (reply.text, reply.reasoning):
                 reply = replace(reply, text=text, reasoning=reasoning)
             live = True
-        reading = read_object(reply.text)
-        if reading.status != "invalid" or attempt == retries:
+        reading = _read(reply)
+        if reading.status != "invalid" or attempt == retries or reply.failed:
             return Heard(reply, reading, tuple(discarded), live)
         discarded.append(reply)
     raise AssertionError("unreachable: retries is never negative")
+
+
+def _read(reply: Reply) -> Reading:
+    if reply.failed:
+        return Reading("invalid", reply.failed, {})
+    return read_object(reply.text)

@@ -62,7 +62,9 @@ def test_a_room_through_litellm_is_the_room_in_process(
     common = ["--rooms", "4", "--seed", "6", "--jobs", "1"]
     assert main(["run", *common, "--models", ",".join(MODELS), "--out", str(here)]) == 0
     served = ",".join(f"openai/{model}" for model in MODELS)
-    assert main(["run", *common, "--models", served, "--out", str(there)]) == 0
+    assert (
+        main(["run", *common, "--models", served, "--price-unknown-ok", "--out", str(there)]) == 0
+    )
     same = {
         "turns": "room, round, position, seat, attempts, status, reply, note, post, query, file, "
         "reasoning, tokens_in, tokens_out",
@@ -92,7 +94,21 @@ def test_one_seat_can_be_live_and_the_others_scripted(
     monkeypatch.setenv("OPENAI_API_BASE", endpoint)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     path = tmp_path / "mixed.duckdb"
-    assert main(["run", "--rooms", "2", "--model", "openai/kimi-k3=Ada", "--out", str(path)]) == 0
+    assert (
+        main(
+            [
+                "run",
+                "--rooms",
+                "2",
+                "--model",
+                "openai/kimi-k3=Ada",
+                "--price-unknown-ok",
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
     with duckdb.connect(str(path), read_only=True) as con:
         live = con.execute(
             "SELECT DISTINCT name FROM seats WHERE model = 'openai/kimi-k3'"
@@ -109,7 +125,21 @@ def test_a_provider_that_refuses_is_one_line(
     monkeypatch.setenv("OPENAI_API_BASE", endpoint)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-marked-secret")
     path = tmp_path / "refused.duckdb"
-    assert main(["run", "--rooms", "1", "--models", "openai/nobody", "--out", str(path)]) == 2
+    assert (
+        main(
+            [
+                "run",
+                "--rooms",
+                "1",
+                "--models",
+                "openai/nobody",
+                "--price-unknown-ok",
+                "--out",
+                str(path),
+            ]
+        )
+        == 2
+    )
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert "openai/nobody" in lines[0]

@@ -54,6 +54,17 @@ class OutageRoom:
             ],
         }
 
+    def reply_schema(self, settings: OutageSettings) -> dict[str, Any]:
+        """Four texts; whether they are legal is the rules' matter, not the schema's."""
+        from scenarios.outage.rules import FIELDS
+
+        return {
+            "type": "object",
+            "properties": {field: {"type": "string"} for field in FIELDS},
+            "required": list(FIELDS),
+            "additionalProperties": False,
+        }
+
     def decided(
         self, settings: OutageSettings, fields: dict[str, Any]
     ) -> tuple[str | None, str | None]:

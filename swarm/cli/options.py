@@ -41,6 +41,12 @@ schedule = option(
     show_default=True,
     help="How many replays a decision gets.",
 )
+budget = option(
+    "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Cap over all its runs."
+)
+price_unknown = option(
+    "--price-unknown-ok", is_flag=True, default=False, help="Call models without a known price."
+)
 
 
 def processes(jobs: int | None) -> int:

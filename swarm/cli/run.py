@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from swarm.cli.options import ENVIRONMENT, jobs, option, processes, schedule, tagger
+from swarm.cli.options import (
+    ENVIRONMENT,
+    budget,
+    jobs,
+    option,
+    price_unknown,
+    processes,
+    schedule,
+    tagger,
+)
 
 
 @click.command(
@@ -27,6 +36,8 @@ from swarm.cli.options import ENVIRONMENT, jobs, option, processes, schedule, ta
 @option("--model", multiple=True, metavar="NAME=SEAT,..", help="Give named seats one model.")
 @option("--name-order", metavar="ORDER", help="forward, reversed, williams or shuffled.")
 @option("--no-channel", is_flag=True, default=False, help="Play without the shared channel.")
+@budget
+@price_unknown
 @jobs
 @tagger
 @schedule
@@ -39,6 +50,8 @@ def command(
     model: tuple[str, ...],
     name_order: str | None,
     no_channel: bool,
+    budget_usd: float | None,
+    price_unknown_ok: bool,
     jobs: int | None,
     tagger: str,
     schedule: str,
@@ -51,7 +64,8 @@ def command(
     from replays.replaying import replay_study
     from replays.schedule import schedule_named
     from swarm.log.store import Log
-    from swarm.models import models_for
+    from swarm.models import check_models
+    from swarm.models.gateway import Spending
     from swarm.pool import Workers
     from swarm.runner import play_study
     from swarm.study import load_study
@@ -60,18 +74,19 @@ def command(
         "rooms": rooms,
         "seed": seed,
         "name_order": name_order,
-        "models": tuple(m.strip() for m in models.split(",")) if models else None,
+        "lineup": tuple(m.strip() for m in models.split(",")) if models else None,
         "seats": _seats(model),
         "room": {"channel": False} if no_channel else {},
     }
     wanted = load_study(study, overrides)
     tagger_named(tagger)
     schedule_named(schedule)
-    models_for(wanted.game, wanted.all_models)
+    check_models(wanted)
+    spending = Spending(budget_usd, price_unknown_ok)
     with Log.open_or_create(out, wanted) as log, Workers(processes(jobs)) as workers:
-        play_study(log, workers)
+        play_study(log, workers, spending)
         tag_study(log, workers, tagger)
-        replay_study(log, workers, tagger=tagger, schedule=schedule)
+        replay_study(log, workers, tagger=tagger, schedule=schedule, spending=spending)
         attribute(log, tagger=tagger, schedule=schedule)
         click.echo(write_report(log, tagger=tagger, schedule=schedule))
 

@@ -51,6 +51,7 @@ CREATE TABLE turns (
     attempts TINYINT,        -- replies asked for, the last of them is in `reply`
     status VARCHAR,          -- ok | repaired | invalid (a pass)
     rule VARCHAR,            -- what repaired it, or why it is invalid
+    failed VARCHAR,          -- why there is no usable reply: the fault that outlasted all tries
     reply VARCHAR,           -- text as the model wrote it, cut at 20,000 characters
     note VARCHAR,            -- private note as kept
     post VARCHAR,            -- post as published, '' for none
@@ -197,6 +198,59 @@ CREATE TABLE leaders (
     total DOUBLE,            -- sum of weights
     followers TINYINT,       -- teammates with a weight above 0
     round1 BOOLEAN           -- a round-1 plan of theirs carries weight
+);
+
+CREATE TABLE calls (         -- every live call that ended, paid or not
+    key VARCHAR,             -- hash of model, parameters sent, prompt blocks and draw
+    stage VARCHAR,           -- play | replay | check
+    room VARCHAR,
+    round TINYINT,
+    seat TINYINT,
+    removed UBIGINT,
+    replicate SMALLINT,
+    attempt TINYINT,         -- the same draw asked again because the reply could not be read
+    model VARCHAR,           -- the study's name for it
+    sent VARCHAR,            -- parameters actually sent, as JSON
+    status VARCHAR,          -- ok | failed
+    fault VARCHAR,           -- class of the last fault of a failed call
+    tries SMALLINT,          -- HTTP requests
+    finish VARCHAR,          -- provider's finish reason
+    reply VARCHAR,
+    reasoning VARCHAR,
+    tokens_in INTEGER,       -- NULL is unknown
+    tokens_cached INTEGER,
+    tokens_out INTEGER,
+    tokens_reasoning INTEGER,
+    cost DOUBLE,             -- US dollars of the reply, NULL is unknown
+    assumed DOUBLE,          -- US dollars that failed tries may have cost, counted as spent
+    latency DOUBLE,          -- seconds of the try that was answered
+    seconds DOUBLE,          -- seconds of all tries with their waits
+    served_by VARCHAR,
+    fingerprint VARCHAR
+);
+CREATE TABLE faults (        -- every failed try of a live call
+    key VARCHAR,
+    stage VARCHAR,
+    room VARCHAR,
+    model VARCHAR,
+    try SMALLINT,            -- from 1
+    fault VARCHAR,           -- class
+    status SMALLINT,         -- HTTP status, NULL for none
+    code VARCHAR,            -- provider's short code
+    retry_after DOUBLE,      -- seconds that the provider asked for
+    seconds DOUBLE           -- until it failed
+);
+CREATE TABLE prices (        -- prices of the study's models, copied when first used
+    model VARCHAR,
+    input DOUBLE,            -- US dollars for a million prompt tokens
+    cached DOUBLE,           -- for a million of those read from a cache
+    output DOUBLE,           -- for a million completion tokens
+    source VARCHAR           -- study | litellm
+);
+CREATE TABLE allowances (    -- most money that calls under way may cost, known before they are made
+    run INTEGER,             -- from 1
+    amount DOUBLE,           -- US dollars
+    closed BOOLEAN           -- the run ended in order and nothing was under way
 );
 
 CREATE VIEW decisions AS     -- what agents did: services queried, changes filed

@@ -11,7 +11,9 @@ import json
 import queue
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +23,8 @@ import pyarrow as pa
 
 import swarm
 from swarm.errors import LogError
-from swarm.log.tables import SCHEMA_VERSION, Batch, batch_of, schema_sql, size_of
+from swarm.log.tables import SCHEMA_VERSION, Batch, batch_of, schema_sql
+from swarm.scenario import Rows
 from swarm.study import Study, make_study
 
 GROUP_SECONDS = 0.25
@@ -115,6 +118,9 @@ class Log:
                 f"{path} holds a study with other settings ({differing}); repeat them to resume "
                 "it, or give another --out"
             )
+        if log.study.as_json() != study.as_json():  # another address, limit or price
+            log.con.execute("UPDATE studies SET settings = ?", [study.as_json()])
+            log.study = study
         return log
 
     @classmethod
@@ -126,7 +132,7 @@ class Log:
             with _connect(draft, read_only=False, called=path) as con:
                 con.execute("BEGIN")
                 con.execute(schema_sql())
-                surrogates = [m for m in study.all_models if m in study.game.surrogates()]
+                surrogates = [m for m in study.all_models if m not in study.live_models]
                 con.execute(
                     "INSERT INTO studies VALUES (?, ?, ?, ?, ?, ?)",
                     [
@@ -213,16 +219,13 @@ def _study_of(con: duckdb.DuckDBPyConnection, path: Path) -> Study:
 
 
 def _differences(old: Study, new: Study) -> str:
-    was, now = _flat(json.loads(old.as_json())), _flat(json.loads(new.as_json()))
+    was, now = old.identity(), new.identity()
     changed = [
-        f"{key} is {was[key]!r} there, {now[key]!r} here" for key in was if was[key] != now[key]
+        f"{key} is {was.get(key)!r} there, {now.get(key)!r} here"
+        for key in was | now
+        if was.get(key) != now.get(key)
     ]
     return "; ".join(changed[:3]) + ("; ..." if len(changed) > 3 else "")
-
-
-def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    nested = {f"room.{key}": value for key, value in values["room"].items()}
-    return {key: value for key, value in values.items() if key != "room"} | nested
 
 
 def _insert(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
@@ -252,6 +255,12 @@ def commit(con: duckdb.DuckDBPyConnection, batch: Batch, *, first: tuple[str, ..
         raise
 
 
+@dataclass(frozen=True, slots=True)
+class _Item:
+    rows: Batch | Rows
+    done: Callable[[], None]
+
+
 class Writer:
     """The log's one writer: a thread that commits batches in groups.
 
@@ -261,7 +270,8 @@ class Writer:
 
     def __init__(self, log: Log) -> None:
         self._con = log.cursor()
-        self._waiting: queue.Queue[Batch | None] = queue.Queue(maxsize=_WAITING_BATCHES)
+        self._waiting: queue.Queue[_Item | None] = queue.Queue()
+        self._room = threading.Semaphore(_WAITING_BATCHES)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="log writer", daemon=True)
 
@@ -271,10 +281,25 @@ class Writer:
 
     def put(self, batch: Batch) -> None:
         """Hand over rows that must be committed together; waits when the writer is far behind."""
+        self._check()
+        if batch:
+            self._room.acquire()
+            self._waiting.put(_Item(batch, self._room.release))
+
+    def put_rows(self, rows: Rows) -> None:
+        """As `put`, for a few rows of a live room; never waits."""
+        self._check()
+        if rows:
+            self._waiting.put(_Item(rows, lambda: None))
+
+    def put_durably(self, rows: Rows, committed: Callable[[], None]) -> None:
+        """As `put_rows`; `committed` is called, from the writer's thread, once they are safe."""
+        self._check()
+        self._waiting.put(_Item(rows, committed))
+
+    def _check(self) -> None:
         if self._error is not None:
             raise self._error
-        if batch:
-            self._waiting.put(batch)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
@@ -291,31 +316,40 @@ class Writer:
             group, ended = self._next_group()
             if group and self._error is None:
                 try:
-                    commit(self._con, _merged(group))
+                    commit(self._con, _merged([item.rows for item in group]))
                 except BaseException as error:  # noqa: BLE001  handed to the producer
                     self._error = error
+            for item in group:
+                item.done()
 
-    def _next_group(self) -> tuple[list[Batch], bool]:
-        """Batches to commit together, and whether they are the last ones."""
-        group: list[Batch] = []
+    def _next_group(self) -> tuple[list[_Item], bool]:
+        """Rows to commit together, and whether they are the last ones."""
+        group: list[_Item] = []
         rows, deadline = 0, None
         while rows < GROUP_ROWS:
             wait = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:
-                batch = self._waiting.get(timeout=wait)
+                item = self._waiting.get(timeout=wait)
             except queue.Empty:
                 return group, False
-            if batch is None:
+            if item is None:
                 return group, True
-            group.append(batch)
-            rows += size_of(batch)
+            group.append(item)
+            rows += sum(len(table) for table in item.rows.values())
             if deadline is None:
                 deadline = time.monotonic() + GROUP_SECONDS
         return group, False
 
 
-def _merged(group: list[Batch]) -> Batch:
-    if len(group) == 1:
-        return group[0]
-    tables = dict.fromkeys(table for batch in group for table in batch)
-    return {t: pa.concat_tables([batch[t] for batch in group if t in batch]) for t in tables}
+def _merged(group: list[Batch | Rows]) -> Batch:
+    lists: Rows = {}
+    arrow: dict[str, list[pa.Table]] = {}
+    for rows in group:
+        for table, given in rows.items():
+            if isinstance(given, list):
+                lists.setdefault(table, []).extend(given)
+            else:
+                arrow.setdefault(table, []).append(given)
+    for table, made in batch_of(lists).items():
+        arrow.setdefault(table, []).append(made)
+    return {table: pa.concat_tables(parts) for table, parts in arrow.items()}

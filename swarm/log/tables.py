@@ -52,8 +52,3 @@ def batch_of(rows: Rows) -> Batch:
             schema=schema,
         )
     return made
-
-
-def size_of(batch: Batch) -> int:
-    """Rows in all tables of `batch`."""
-    return sum(table.num_rows for table in batch.values())

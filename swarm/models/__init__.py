@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
-
-from swarm.errors import ModelError
 
 if TYPE_CHECKING:
     from swarm.models.base import Model
     from swarm.scenario import Scenario
+    from swarm.study import Study
 
 
-def models_for(scenario: Scenario, names: Iterable[str]) -> dict[str, Model]:
-    """A model for each name: the scenario's surrogate of that name, else litellm's model.
+def models_for(
+    scenario: Scenario, names: Iterable[str], *, live: Mapping[str, Model] | None = None
+) -> dict[str, Model]:
+    """A model for each name: the one in `live`, else the scenario's surrogate of that name.
 
-    A real model whose name is also a surrogate's is meant by its full litellm name, with the
-    provider before it (``anthropic/claude-...``).
+    Raises
+    ------
+    KeyError
+        When a name is neither.
+    """
+    live = live or {}
+    return {name: live[name] if name in live else scenario.surrogate(name) for name in names}
+
+
+def check_models(study: Study) -> None:
+    """See that every live model of `study` can be called: known, and its key there.
 
     Raises
     ------
     ModelError
-        When a name is neither.
+        One line that names the model and the mend.
     """
-    surrogates = scenario.surrogates()
-    made: dict[str, Model] = {}
-    for name in names:
-        if name in surrogates:
-            made[name] = scenario.surrogate(name)
-        else:
-            made[name] = _litellm_model(name, surrogates)
-    return made
+    live = study.live_models
+    if live:
+        from swarm.models.live import check_model
 
-
-def _litellm_model(name: str, surrogates: tuple[str, ...]) -> Model:
-    from swarm.models.gateway import LiteLLMModel, provider_of
-
-    if provider_of(name) is None:
-        raise ModelError(
-            f"unknown model {name!r}: surrogates are {', '.join(surrogates)}; a live model "
-            "is named as litellm names it, with its provider: openai/NAME, anthropic/NAME"
-        )
-    return LiteLLMModel(name)
+        for name, settings in live.items():
+            check_model(name, settings, surrogates=study.game.surrogates())

@@ -6,6 +6,9 @@ replies and people all stand behind it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -41,6 +44,9 @@ class Reply:
         The provider's own name of the model and of its configuration.
     intents : tuple of Intent
         Directives that a surrogate meant; empty for every other model.
+    failed : str or None
+        Why there is no usable reply: a fault that outlasted all tries, or a reply that was cut
+        off. Such a turn is a pass.
     """
 
     text: str
@@ -54,6 +60,52 @@ class Reply:
     served_by: str | None = None
     fingerprint: str | None = None
     intents: tuple[Intent, ...] = field(default=())
+    failed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Which sample a call draws: the books of live calls are kept by it.
+
+    Without it two replicates of one prompt would count as the same call, and the second would get
+    the first one's stored reply.
+
+    Attributes
+    ----------
+    stage : str
+        ``play``, ``replay``, ``check``, ...
+    room : str
+    round, seat : int
+    removed : int
+        Block taken out of the prompt, 0 for none.
+    replicate, attempt : int
+    """
+
+    stage: str
+    room: str = ""
+    round: int = 0
+    seat: int = 0
+    removed: int = 0
+    replicate: int = 0
+    attempt: int = 0
+
+
+_draw: ContextVar[Draw | None] = ContextVar("draw", default=None)
+
+
+@contextmanager
+def drawing(draw: Draw) -> Iterator[None]:
+    """Within it, calls of live models are booked as `draw`. No model reads it."""
+    token = _draw.set(draw)
+    try:
+        yield
+    finally:
+        _draw.reset(token)
+
+
+def current_draw() -> Draw:
+    """The draw that the running call belongs to."""
+    return _draw.get() or Draw("other")
 
 
 class Model(Protocol):

@@ -1,121 +1,217 @@
-"""Live models through litellm.
+"""Every live call goes through here, in one order.
 
-litellm translates between providers and nothing else: its retries, router, cache and budgets stay
-off. It is imported when the first live model is made, because that takes seconds.
+key -> stored reply -> single flight -> budget reserved -> place in the pace -> circuit breaker ->
+known limits -> hard timeout -> fault classified, tried again -> booked, reservation settled.
+
+The gateway makes calls frugal (nothing is paid for twice, the cap holds), fast (as many at once as
+the provider bears) and unkillable (every fault has a class and an end). What a reply says is not
+its business: rooms read it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-import warnings
-from functools import cache
-from typing import Any
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Self
 
 from swarm.errors import ModelError
-from swarm.models.base import Reply
+from swarm.log.store import Log, Writer
+from swarm.models.base import Draw, Reply, current_draw
+from swarm.models.breaker import Breaker
+from swarm.models.budget import Budget
+from swarm.models.call import Call, Flight, Provider
+from swarm.models.ledger import Ledger, call_key
+from swarm.models.live import LiveModel, check_model, transport_of
+from swarm.models.pace import Pace
+from swarm.models.settings import ModelSettings
+from swarm.models.transport import Request
 from swarm.prompt import Prompt
 
-CALL_SECONDS = 300.0
-"""Hard limit of one call; litellm's own default is 6,000 s."""
+_GRACE = 5.0  # seconds over its limit after which a call is named
 
 
-@cache
-def litellm() -> Any:
-    """The litellm module, told to fetch nothing and to load no ``.env``."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    os.environ.setdefault("LITELLM_OFFLINE_MODE", "true")
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pydantic's, about litellm's own types
-        import litellm as module
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a run may spend: the study's cap in US dollars, and whether unknown prices are borne."""
 
-    module.suppress_debug_info = True
-    module.telemetry = False
-    return module
+    budget_usd: float | None = None
+    price_unknown_ok: bool = False
 
 
-def provider_of(name: str) -> str | None:
-    """The provider that litellm would send `name` to, None when it knows none."""
-    module = litellm()
-    try:
-        _, provider, _, _ = module.get_llm_provider(model=name)
-    except module.exceptions.BadRequestError:
-        return None
-    return str(provider)
+class Gateway:
+    """All live calls of a run; an async context manager.
 
+    Parameters
+    ----------
+    log, writer
+        Where calls are booked.
+    models : mapping
+        Settings of every live model, by the study's name for it.
+    schema : dict or None
+        JSON schema of a reply, for models that constrain replies to one.
+    spending : Spending
 
-class LiteLLMModel:
-    """A model as litellm names it, e.g. ``openai/gpt-...``; keys come from the environment."""
+    Raises
+    ------
+    ModelError
+        On entering: when a model is unknown, its key is missing, or it has no price.
+    """
 
-    surrogate = False
+    def __init__(
+        self,
+        log: Log,
+        writer: Writer,
+        models: Mapping[str, ModelSettings],
+        *,
+        schema: dict[str, Any] | None = None,
+        spending: Spending | None = None,
+    ) -> None:
+        self._log = log
+        self._writer = writer
+        self._settings = dict(models)
+        self._schema = schema
+        self._spending = spending or Spending()
+        self._providers: dict[tuple[str, str | None], Provider] = {}
+        self._provider_of: dict[str, Provider] = {}
+        self._flying: dict[str, asyncio.Future[Reply]] = {}
+        self._flights: dict[int, Flight] = {}
+        self._exit = AsyncExitStack()
+        self.models: dict[str, LiveModel] = {}
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    async def __aenter__(self) -> Self:
+        self.ledger = Ledger(self._log, self._writer)
+        self.budget = Budget(self._spending.budget_usd, spent=self.ledger.spent())
+        for name, settings in self._settings.items():
+            self.models[name] = self._open(name, settings)
+        watch = asyncio.create_task(self._watch())
+        self._exit.callback(watch.cancel)
+        return self
 
-    async def reply(self, prompt: Prompt, seed: int) -> Reply:
-        """One chat completion; see `swarm.models.base.Model.reply`.
+    async def __aexit__(self, *_: object) -> None:
+        for model in self.models.values():
+            await model.transport.close()
+        await self._exit.aclose()
+        if self.budget.reserved == 0:
+            self.ledger.close()
 
-        Raises
-        ------
-        ModelError
-            When the provider refuses, or cannot be reached.
-        """
-        module = litellm()
-        system, turn = prompt.texts
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": turn}]
-        parameters: dict[str, Any] = {"seed": seed} if _takes_seed(self.name) else {}
-        start = time.monotonic()
-        try:
-            async with asyncio.timeout(CALL_SECONDS):
-                answer = await module.acompletion(
-                    model=self.name,
-                    messages=messages,
-                    timeout=CALL_SECONDS,
-                    max_retries=0,
-                    num_retries=0,
-                    **parameters,
-                )
-        except TimeoutError as error:
-            raise ModelError(f"{self.name}: no answer within {CALL_SECONDS:.0f} s") from error
-        except Exception as error:
-            # litellm's exceptions share no base but openai's and Exception.
-            if type(error).__module__.split(".")[0] not in ("litellm", "openai"):
-                raise
-            kind = type(error).__name__
+    def _open(self, name: str, settings: ModelSettings) -> LiveModel:
+        check_model(name, settings)
+        price = self.ledger.price_of(name, settings)
+        if price is None and not self._spending.price_unknown_ok:
             raise ModelError(
-                f"{self.name}: the provider refused or could not be reached ({kind}); check "
-                "its key, name and address"
-            ) from error
-        return _reply_of(answer, time.monotonic() - start)
+                f"{name} has no known price; give one as [models.{name}] price = {{input = ..., "
+                "output = ...} in US dollars for a million tokens, or say --price-unknown-ok"
+            )
+        if price is None and self.budget.cap is not None:
+            raise ModelError(
+                f"{name} has no known price, so --budget-usd cannot hold; give it a price"
+            )
+        shared = (settings.api_base or settings.model.partition("/")[0], settings.key_env)
+        if shared not in self._providers:
+            self._providers[shared] = Provider(Pace(settings.concurrency), Breaker(name))
+        self._provider_of[name] = self._providers[shared]
+        return LiveModel(self.call, name, settings, price, transport_of(settings), self._schema)
 
+    def money(self) -> str:
+        """The books in a few words, for a progress line."""
+        spent = f"${self.budget.spent:.2f}"
+        return f"{spent} + {self.budget.reserved:.2f} reserved"
 
-@cache
-def _takes_seed(name: str) -> bool:
-    known = litellm().get_supported_openai_params(model=name) or []
-    return "seed" in known
+    async def call(self, model: LiveModel, prompt: Prompt, seed: int) -> Reply:
+        """One reply of `model`; see the module for what happens on the way."""
+        draw = current_draw()
+        sent = model.parameters(seed)
+        key = call_key(model.settings.model, sent, prompt, draw, seed)
+        stored = self.ledger.stored(key)
+        if stored is not None:
+            return stored
+        if key in self._flying:
+            return await asyncio.shield(self._flying[key])
+        flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._flying[key] = flight
+        try:
+            reply = await self._paid_call(model, prompt, draw, sent, key)
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                flight.cancel()
+            else:
+                flight.set_exception(error)
+                flight.exception()  # it may be that nobody else waits for it
+            raise
+        else:
+            flight.set_result(reply)
+            return reply
+        finally:
+            del self._flying[key]
 
+    async def _paid_call(
+        self, model: LiveModel, prompt: Prompt, draw: Draw, sent: dict[str, Any], key: str
+    ) -> Reply:
+        system, turn = prompt.texts
+        request = Request(system, turn, sent, model.settings.timeout)
+        call = Call(
+            model,
+            request,
+            draw,
+            provider=self._provider_of[model.name],
+            budget=self.budget,
+            ledger=self.ledger,
+            flights=self._flights,
+        )
+        try:
+            reply, finish = await call.run()
+            await self._book(key, draw, model, sent, reply if call.answered else None, finish, call)
+        except BaseException:
+            if call.faults or call.assumed:
+                with suppress(asyncio.CancelledError):
+                    lost = self._book(key, draw, model, sent, None, None, call)
+                    await asyncio.shield(lost)
+            raise
+        else:
+            call.settle(reply.cost or 0.0)
+            return reply
+        finally:
+            call.settle(0.0)
 
-def _reply_of(answer: Any, seconds: float) -> Reply:
-    message = answer.choices[0].message
-    usage = getattr(answer, "usage", None)
-    details = getattr(usage, "prompt_tokens_details", None)
-    output = getattr(usage, "completion_tokens_details", None)
-    tokens_in = getattr(usage, "prompt_tokens", None) or None  # zero means that nobody counted
-    try:
-        cost = litellm().completion_cost(completion_response=answer) if tokens_in else None
-    except Exception:  # noqa: BLE001  litellm raises many kinds for a model without a price
-        cost = None
-    return Reply(
-        text=message.content or "",
-        reasoning=getattr(message, "reasoning_content", None),
-        tokens_in=tokens_in,
-        tokens_cached=getattr(details, "cached_tokens", None),
-        tokens_out=getattr(usage, "completion_tokens", None) if tokens_in else None,
-        tokens_reasoning=getattr(output, "reasoning_tokens", None),
-        cost=cost,
-        latency=seconds,
-        served_by=getattr(answer, "model", None),
-        fingerprint=getattr(answer, "system_fingerprint", None),
-    )
+    async def _book(
+        self,
+        key: str,
+        draw: Draw,
+        model: LiveModel,
+        sent: dict[str, Any],
+        reply: Reply | None,
+        finish: str | None,
+        call: Call,
+    ) -> None:
+        await self.ledger.book(
+            key,
+            draw,
+            model.name,
+            sent,
+            reply=reply,
+            finish=finish,
+            faults=call.faults,
+            assumed=call.assumed,
+            seconds=monotonic() - call.started,
+        )
+
+    async def _watch(self) -> None:
+        """Name every try that is older than its limit; its caller has given it up by then."""
+        named: set[int] = set()
+        while True:
+            await asyncio.sleep(1.0)
+            now = monotonic()
+            for number, flight in list(self._flights.items()):
+                if now - flight.started > flight.limit + _GRACE and number not in named:
+                    named.add(number)
+                    draw = flight.draw
+                    print(  # noqa: T201
+                        f"swarm: a call of {flight.model} for {draw.stage} {draw.room} round "
+                        f"{draw.round} seat {draw.seat} is older than its limit of "
+                        f"{flight.limit:.0f} s; it was given up",
+                        file=sys.stderr,
+                    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from swarm.log.store import Log
 from swarm.models.base import Reply
@@ -37,12 +38,13 @@ def records_of(log: Log, rooms: Iterable[str]) -> dict[str, Record]:
         turns = found.setdefault(room, {})
         turns[round, seat] = (*turns.get((round, seat), ()), reply)
     used = log.rows(
-        "SELECT room, round, seat, reply, reasoning, tokens_in, tokens_cached, tokens_out, "
+        "SELECT room, round, seat, failed, reply, reasoning, tokens_in, tokens_cached, tokens_out, "
         "tokens_reasoning, cost, latency, served_by, fingerprint FROM turns "
         "WHERE room IN (SELECT unnest(?))",
         [wanted],
     )
-    for room, round, seat, *reply_fields in used:
+    for room, round, seat, failed, *reply_fields in used:
         turns = found.setdefault(room, {})
-        turns[round, seat] = (*turns.get((round, seat), ()), Reply(*reply_fields))
+        reply = replace(Reply(*reply_fields), failed=failed)
+        turns[round, seat] = (*turns.get((round, seat), ()), reply)
     return dict(found)

@@ -112,7 +112,7 @@ def test_every_option_is_an_environment_variable(
     study = json.loads(settings)
     assert (study["rooms"], study["seed"], study["name_order"]) == (3, 9, "reversed")
     assert study["room"]["channel"] is False
-    assert study["models"] == ["kimi-k3"]
+    assert study["lineup"] == ["kimi-k3"]
     assert study["seats"] == {"Ada": "gpt-6.1-sol"}
 
 

@@ -1,0 +1,169 @@
+"""The tries of one live call: one after another, until there is an answer or no sense in trying."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, field
+from time import monotonic
+
+from swarm.models.base import Draw, Reply
+from swarm.models.breaker import Breaker
+from swarm.models.budget import Budget
+from swarm.models.faults import AGAIN, PERHAPS_BILLED, STOP, CallFailed, Fault
+from swarm.models.ledger import Ledger
+from swarm.models.live import LiveModel
+from swarm.models.pace import Pace
+from swarm.models.transport import Answer, Request
+
+_LOAD = frozenset({Fault.RATE_LIMITED, Fault.OVERLOADED})
+_LOAD_TRIES = 10  # a refusal for load is no fault of the call: so many times `attempts` are borne
+_LONGEST_WAIT = 20.0  # seconds between tries
+
+
+@dataclass(slots=True)
+class Provider:
+    """What calls to one provider with one key share."""
+
+    pace: Pace
+    breaker: Breaker
+
+
+@dataclass(slots=True)
+class Flight:
+    """A try under way, for the watchdog."""
+
+    model: str
+    draw: Draw
+    limit: float
+    started: float = field(default_factory=monotonic)
+
+
+class Call:
+    """One call; `answered` when a try was, `faults` are those that were not, with their seconds."""
+
+    def __init__(
+        self,
+        model: LiveModel,
+        request: Request,
+        draw: Draw,
+        *,
+        provider: Provider,
+        budget: Budget,
+        ledger: Ledger,
+        flights: dict[int, Flight],
+    ) -> None:
+        self._provider = provider
+        self._budget = budget
+        self._ledger = ledger
+        self._flights = flights
+        self._model = model
+        self._request = request
+        self._draw = draw
+        self._reserved: float | None = None
+        self.started = monotonic()
+        self.faults: list[tuple[CallFailed, float]] = []
+        self.assumed = 0.0
+        self.answered = False
+
+    async def _reserve(self) -> None:
+        """Set the worst case of a try aside, unless that of the last one still is."""
+        if self._reserved is None:
+            worst = self._model.worst_case(self._request)
+            await self._budget.reserve(worst)
+            self._reserved = worst
+            if self._budget.cap is not None:
+                await self._ledger.allow(self._budget.reserved)
+
+    def settle(self, cost: float) -> None:
+        """Book `cost` against what is set aside; nothing when nothing is."""
+        if self._reserved is not None:
+            self._budget.settle(self._reserved, cost)
+            self._reserved = None
+
+    def _assume(self) -> None:
+        """The last try may be billed, so its worst case is spent."""
+        worst = self._reserved or 0.0
+        self.assumed += worst
+        self.settle(worst)
+
+    async def run(self) -> tuple[Reply, str | None]:
+        """Try until there is an answer or no sense in trying; returns it with its finish reason."""
+        settings = self._model.settings
+        others = 0
+        while True:
+            await self._reserve()
+            start = monotonic()
+            try:
+                answer, seconds = await self._try()
+            except CallFailed as failed:
+                self.faults.append((failed, monotonic() - start))
+                if failed.fault in PERHAPS_BILLED:
+                    self._assume()
+            else:
+                self.answered = True
+                self._model.answered += 1
+                return self._model.reply_of(answer, self._request, seconds), answer.finish
+            fault = self.faults[-1][0].fault
+            if fault in STOP:
+                raise self._model.stopped(fault)
+            load = sum(failed.fault in _LOAD for failed, _ in self.faults)
+            others = len(self.faults) - load
+            if fault not in AGAIN:
+                self._model.refused_at_first(fault)
+                return Reply("", failed=str(fault)), None
+            if others >= settings.attempts or load >= settings.attempts * _LOAD_TRIES:
+                return Reply("", failed=str(fault)), None
+            # Full jitter: all calls that failed together must not come back together.
+            longest = min(_LONGEST_WAIT, 0.25 * 2.0 ** min(others, 10)) if others else 0.05
+            await asyncio.sleep(random.uniform(0.0, longest))
+
+    async def _try(self) -> tuple[Answer, float]:
+        """One request under the provider's pace, limits and timeout."""
+        model, provider = self._model, self._provider
+        async with provider.pace.slot() as slot:
+            await provider.breaker.pass_through()
+            await model.within_limits(self._request)
+            slot.started = monotonic()
+            try:
+                answer = await self._send()
+            except CallFailed as failed:
+                slot.refused = failed.fault in _LOAD
+                slot.retry_after = failed.retry_after
+                if failed.fault in AGAIN and failed.fault not in _LOAD:
+                    provider.breaker.failed()
+                else:
+                    provider.breaker.answered()
+                raise
+            except BaseException:
+                provider.breaker.let_go()
+                self._assume()  # sent, and never heard of again
+                raise
+            slot.answered = True
+            provider.breaker.answered()
+            return answer, monotonic() - slot.started
+
+    async def _send(self) -> Answer:
+        """One request; a connection that does not end by itself is left behind, not waited for."""
+        limit = self._request.timeout
+        task = asyncio.ensure_future(self._model.transport.send(self._request))
+        flights = self._flights
+        flights[id(task)] = Flight(self._model.name, self._draw, limit)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=limit)
+        finally:
+            if task.done():
+                del flights[id(task)]
+            else:
+                task.cancel()
+                task.add_done_callback(lambda _: flights.pop(id(task), None))
+                task.add_done_callback(_forget)
+        if not done:
+            raise CallFailed(Fault.TIMEOUT)
+        return task.result()
+
+
+def _forget(task: asyncio.Future[Answer]) -> None:
+    """Whatever an abandoned try ended in was counted as a timeout already."""
+    if not task.cancelled():
+        task.exception()

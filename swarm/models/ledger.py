@@ -1,0 +1,200 @@
+"""The books of live calls: what was sent, what came back, what it cost.
+
+A reply counts when its row is committed; only then does the room go on. So after a kill the same
+command finds every reply that was acted on, and pays at most for those again that were under way.
+
+A kill also leaves money in doubt: calls under way may be billed without a row. So before more money
+is put at risk than ever before in this run, the larger amount is committed (an *allowance*); a run
+that did not end in order is taken to have lost its allowance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import astuple
+from typing import Any
+
+from swarm.log.store import Log, Writer, commit
+from swarm.log.tables import batch_of
+from swarm.models.base import Draw, Reply
+from swarm.models.faults import CallFailed
+from swarm.models.settings import ModelSettings, Price
+from swarm.prompt import Prompt
+
+_REPLY = (
+    "reply, reasoning, tokens_in, tokens_cached, tokens_out, tokens_reasoning, cost, latency, "
+    "served_by, fingerprint"
+)
+
+
+def call_key(
+    identity: str, parameters: dict[str, Any], prompt: Prompt, draw: Draw, seed: int
+) -> str:
+    """The name of a call: the same model, parameters, prompt and draw have the same one.
+
+    Parameters
+    ----------
+    identity : str
+        The model's name at its provider.
+    """
+    blocks = [b.id for b in prompt.system], [b.id for b in prompt.turn]
+    whole = json.dumps([identity, parameters, blocks, astuple(draw), seed], sort_keys=True)
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+
+
+class Ledger:
+    """The calls of a log.
+
+    Parameters
+    ----------
+    writer : Writer
+        Of the same log.
+    """
+
+    def __init__(self, log: Log, writer: Writer) -> None:
+        self._log = log
+        self._writer = writer
+        self._stored = _unused_replies(log)
+        self._run = 1 + log.value("SELECT coalesce(max(run), 0) FROM allowances")
+        self._allowed = 0.0
+
+    def spent(self) -> float:
+        """US dollars of all runs so far: paid, assumed, and lost in runs that were killed."""
+        return float(
+            self._log.value(
+                "SELECT (SELECT coalesce(sum(coalesce(cost, 0) + assumed), 0) FROM calls) + "
+                "(SELECT coalesce(sum(lost), 0) FROM (SELECT max(amount) AS lost FROM allowances "
+                "GROUP BY run HAVING NOT bool_or(closed)))"
+            )
+        )
+
+    def stored(self, key: str) -> Reply | None:
+        """The reply to a call that was paid for and never used; given once."""
+        return self._stored.pop(key, None)
+
+    def price_of(self, name: str, settings: ModelSettings) -> Price | None:
+        """The price of a model: the study's, else the one copied before, else litellm's."""
+        held = self._log.rows(
+            "SELECT input, cached, output, source FROM prices WHERE model = ?", [name]
+        )
+        if settings.price is not None:
+            price, source = settings.price, "study"
+        elif held:
+            return Price(input=held[0][0], cached=held[0][1], output=held[0][2])
+        else:
+            from swarm.models.litellm_path import listed_price
+
+            listed = listed_price(settings.model)
+            if listed is None:
+                return None
+            price = Price(input=listed[0], cached=listed[1], output=listed[2])
+            source = "litellm"
+        row = (name, price.input, price.cached, price.output, source)
+        if (*held[0],) != row[1:] if held else True:
+            drop = f"DELETE FROM prices WHERE model = '{name.replace(chr(39), chr(39) * 2)}'"
+            commit(self._log.con, batch_of({"prices": [row]}), first=(drop,))
+        return price
+
+    async def allow(self, amount: float) -> None:
+        """Return once the log knows that calls under way may cost `amount` US dollars together."""
+        if amount > self._allowed:
+            self._allowed = 2 * amount
+            await self._commit({"allowances": [(self._run, self._allowed, False)]})
+
+    def close(self) -> None:
+        """Nothing is under way any more."""
+        if self._allowed:
+            self._writer.put_rows({"allowances": [(self._run, self._allowed, True)]})
+
+    async def book(
+        self,
+        key: str,
+        draw: Draw,
+        model: str,
+        sent: dict[str, Any],
+        *,
+        reply: Reply | None,
+        finish: str | None,
+        faults: list[tuple[CallFailed, float]],
+        assumed: float,
+        seconds: float,
+    ) -> None:
+        """Write a call that ended; returns once it is committed.
+
+        Parameters
+        ----------
+        reply : Reply or None
+            None when every try failed.
+        faults : list of (CallFailed, float)
+            Failed tries in order, with the seconds each took.
+        assumed : float
+            US dollars that failed tries may have cost.
+        """
+        row: tuple[Any, ...] = (
+            key,
+            *astuple(draw),
+            model,
+            json.dumps(sent, sort_keys=True),
+            "failed" if reply is None else "ok",
+            str(faults[-1][0].fault) if reply is None and faults else None,
+            len(faults) + (reply is not None),
+            finish,
+        )
+        if reply is None:
+            row += (None,) * 7 + (assumed, None, seconds, None, None)
+        else:
+            row += (
+                reply.text,
+                reply.reasoning,
+                reply.tokens_in,
+                reply.tokens_cached,
+                reply.tokens_out,
+                reply.tokens_reasoning,
+                reply.cost,
+                assumed,
+                reply.latency,
+                seconds,
+                reply.served_by,
+                reply.fingerprint,
+            )
+        rows = {"calls": [row]}
+        if faults:
+            rows["faults"] = [
+                (
+                    *(key, draw.stage, draw.room, model, number, str(failed.fault)),
+                    *(failed.status, failed.code, failed.retry_after, took),
+                )
+                for number, (failed, took) in enumerate(faults, 1)
+            ]
+        await self._commit(rows)
+
+    async def _commit(self, rows: dict[str, list[tuple[Any, ...]]]) -> None:
+        loop = asyncio.get_running_loop()
+        committed: asyncio.Future[None] = loop.create_future()
+
+        def settle() -> None:
+            if not committed.done():
+                committed.set_result(None)
+
+        def tell() -> None:
+            with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+                loop.call_soon_threadsafe(settle)
+
+        self._writer.put_durably(rows, tell)
+        await committed
+
+
+def _unused_replies(log: Log) -> dict[str, Reply]:
+    """Replies that were paid for and are in no finished turn or replay yet, by key."""
+    found = log.rows(
+        f"SELECT key, {_REPLY} FROM calls c WHERE status = 'ok' AND CASE stage "
+        "WHEN 'play' THEN NOT EXISTS (SELECT 1 FROM turns t WHERE t.room = c.room "
+        "AND t.round = c.round AND t.seat = c.seat) "
+        "WHEN 'replay' THEN NOT EXISTS (SELECT 1 FROM replays r WHERE r.room = c.room "
+        "AND r.round = c.round AND r.seat = c.seat AND r.removed = c.removed "
+        "AND r.replicate = c.replicate) ELSE false END"
+    )
+    return {key: Reply(*fields) for key, *fields in found}
