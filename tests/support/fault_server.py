@@ -1,0 +1,264 @@
+"""An OpenAI-compatible server on loopback that can be told to misbehave.
+
+It answers as the surrogates would, so what it says for a prompt and a seed never changes, and with
+given probabilities it does one of `KINDS` instead. It can hide a limit (calls at once, calls a
+minute), and it keeps books: what it was asked, what it answered in full, and what it would bill.
+
+In a process of its own: ``python fault_server.py`` prints its port. ``POST /control`` changes its
+`Settings` (a JSON object of some fields), ``GET /books`` returns `Books`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from swarm.models import models_for
+from swarm.prompt import Prompt, block
+from swarm.scenario import scenario_named
+
+KINDS = (
+    "429 with Retry-After",
+    "429",
+    "500",
+    "503",
+    "408",
+    "401",
+    "insufficient_quota",
+    "hang",
+    "close mid-body",
+    "invalid JSON",
+    "empty content",
+    "finish_reason length",
+    "null usage",
+    "wrong schema",
+    "fenced JSON",
+    "10 MB content",
+    "slow drip",
+)
+DELIVERED = frozenset({"null usage", "wrong schema", "fenced JSON", "10 MB content"})
+"""Kinds that are replies all the same: a valid answer reaches the caller."""
+
+
+@dataclass
+class Settings:
+    """How the server behaves; times in seconds, prices in US dollars a million tokens."""
+
+    faults: dict[str, float] = field(default_factory=dict)
+    latency: float = 0.0
+    at_once: int = 0  # 0 for no limit
+    per_minute: int = 0
+    burst: int = 5
+    seed: int = 0
+    surrogate: bool = True  # False: a constant reply, for speed
+    price_in: float = 1.0
+    price_out: float = 2.0
+
+
+@dataclass
+class Books:
+    """What happened since the start or the last reset."""
+
+    asked: int = 0
+    answered: int = 0
+    refused_for_load: int = 0
+    most_at_once: int = 0
+    billed: float = 0.0
+    kinds: dict[str, int] = field(default_factory=dict)
+    delivered: dict[str, int] = field(default_factory=dict)  # by hash of prompt and seed
+
+
+class FaultServer:
+    """The server's state and handlers."""
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+        self.books = Books()
+        self._models = models_for(scenario_named("outage"), scenario_named("outage").surrogates())
+        self._at_once = 0
+        self._tokens = 5.0
+        self._refilled = time.monotonic()
+        self._dice = random.Random(0)
+
+    def app(self) -> web.Application:
+        """The server as an aiohttp application."""
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_post("/control", self._control)
+        app.router.add_get("/books", self._show_books)
+        return app
+
+    async def _control(self, request: web.Request) -> web.Response:
+        change = await request.json()
+        if change.pop("reset", False):
+            self.books = Books()
+            self._dice = random.Random(change.get("seed", self.settings.seed))
+        for name, value in change.items():
+            setattr(self.settings, name, value)
+        return web.json_response({})
+
+    async def _show_books(self, _: web.Request) -> web.Response:
+        return web.json_response(asdict(self.books))
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        books, settings = self.books, self.settings
+        books.asked += 1
+        if self._over_limit():
+            books.refused_for_load += 1
+            return _error(429, "rate_limit_exceeded")
+        self._at_once += 1
+        books.most_at_once = max(books.most_at_once, self._at_once)
+        try:
+            if settings.latency:
+                await asyncio.sleep(settings.latency)
+            body = await request.json()
+            kind = self._fault()
+            if kind:
+                books.kinds[kind] = books.kinds.get(kind, 0) + 1
+            return await self._answer(request, body, kind)
+        finally:
+            self._at_once -= 1
+
+    def _over_limit(self) -> bool:
+        settings = self.settings
+        if settings.at_once and self._at_once >= settings.at_once:
+            return True
+        if settings.per_minute:
+            now = time.monotonic()
+            rate = settings.per_minute / 60
+            self._tokens = min(settings.burst, self._tokens + (now - self._refilled) * rate)
+            self._refilled = now
+            if self._tokens < 1:
+                return True
+            self._tokens -= 1
+        return False
+
+    def _fault(self) -> str | None:
+        draw = self._dice.random()
+        for kind, share in self.settings.faults.items():
+            draw -= share
+            if draw < 0:
+                return kind
+        return None
+
+    async def _answer(
+        self, request: web.Request, body: dict[str, Any], kind: str | None
+    ) -> web.StreamResponse:
+        refused = {
+            "429 with Retry-After": (429, "rate_limit_exceeded", {"Retry-After": "0.2"}),
+            "429": (429, "rate_limit_exceeded", {}),
+            "500": (500, "server_error", {}),
+            "503": (503, "overloaded", {}),
+            "408": (408, "timeout", {}),
+            "401": (401, "invalid_api_key", {}),
+            "insufficient_quota": (429, "insufficient_quota", {}),
+        }
+        if kind in refused:
+            status, code, headers = refused[kind]
+            return _error(status, code, headers)
+        if kind == "hang":
+            await asyncio.sleep(3600)
+        completion = await self._completion(body, kind)
+        usage = completion["usage"]
+        if usage:
+            self.books.billed += (
+                usage["prompt_tokens"] * self.settings.price_in
+                + usage["completion_tokens"] * self.settings.price_out
+            ) / 1e6
+        text = json.dumps(completion)
+        if kind == "invalid JSON":
+            text = text[: len(text) // 2] + "}}"
+        if kind in ("close mid-body", "slow drip"):
+            return await self._broken(request, text.encode(), kind)
+        if kind is None or kind in DELIVERED:
+            self.books.answered += 1
+            key = hashlib.md5(
+                json.dumps([body["model"], body["messages"], body.get("seed")]).encode()
+            ).hexdigest()
+            self.books.delivered[key] = self.books.delivered.get(key, 0) + 1
+        return web.Response(text=text, content_type="application/json")
+
+    async def _completion(self, body: dict[str, Any], kind: str | None) -> dict[str, Any]:
+        system, turn = (message["content"] for message in body["messages"][:2])
+        text = '{"note": "", "post": "ok", "query": "", "file": ""}'
+        model = self._models.get(body["model"])
+        if self.settings.surrogate and model is not None:
+            prompt = Prompt((block("system", system),), (block("user", turn),))
+            text = (await model.reply(prompt, body.get("seed") or 0)).text
+        usage: dict[str, int] | None = {
+            "prompt_tokens": (len(system) + len(turn)) // 4,
+            "completion_tokens": max(1, len(text) // 4),
+        }
+        finish = "stop"
+        if kind == "empty content":
+            text = ""
+        elif kind == "finish_reason length":
+            text, finish = text[: len(text) // 2], "length"
+        elif kind == "null usage":
+            usage = None
+        elif kind == "wrong schema":
+            text = json.dumps({"thought": "hm", "answer": [1, 2, {"x": None}]})
+        elif kind == "fenced JSON":
+            text = f"```json\n{text}\n```"
+        elif kind == "10 MB content":
+            text += " " + "x" * 10_000_000
+        return {
+            "id": "stub",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "system_fingerprint": "stub",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": text},
+                    "finish_reason": finish,
+                }
+            ],
+            "usage": usage,
+        }
+
+    async def _broken(self, request: web.Request, data: bytes, kind: str) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        response.content_length = len(data)
+        await response.prepare(request)
+        if kind == "close mid-body":
+            await response.write(data[: len(data) // 2])
+            if request.transport is not None:
+                request.transport.abort()
+            return response
+        for at in range(len(data)):
+            await response.write(data[at : at + 1])
+            await asyncio.sleep(0.5)
+        return response
+
+
+def _error(status: int, code: str, headers: dict[str, str] | None = None) -> web.Response:
+    body = {"error": {"message": "no: your key sk-marked-secret", "type": code, "code": code}}
+    return web.json_response(body, status=status, headers=headers)
+
+
+def shares(total: float, kinds: tuple[str, ...] = KINDS) -> dict[str, float]:
+    """`total` shared evenly by `kinds`."""
+    return dict.fromkeys(kinds, total / len(kinds))
+
+
+async def serve() -> None:
+    """Serve on a free port of this machine and print it."""
+    runner = web.AppRunner(FaultServer().app(), access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", int(sys.argv[1]) if sys.argv[1:] else 0).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())
