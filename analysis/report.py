@@ -69,12 +69,13 @@ def write_report(log: Log, *, tagger: str, schedule: str, markdown: Path | None 
 
 def _default_target(log: Path, mark: str) -> Path:
     """``report.md`` beside the log unless it is something else; nothing is overwritten."""
-    target = log.with_name("report.md")
-    if target.exists() and not target.read_text(encoding="utf-8", errors="replace").startswith(
-        mark
-    ):
-        return log.with_name(f"{log.stem}-report.md")
-    return target
+    for name in ("report.md", f"{log.stem}-report.md"):
+        target = log.with_name(name)
+        if not target.exists():
+            return target
+        if target.is_file() and target.read_text("utf-8", errors="replace").startswith(mark):
+            return target
+    raise LogError(f"{target} is something else; say with --md where the report goes")
 
 
 def _contents(log: Log, *, tagger: str, schedule: str) -> tuple[str, list[str], list[Table]]:

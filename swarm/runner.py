@@ -155,8 +155,13 @@ def _new_only(writer: Writer, record: Record) -> Callable[[Rows], None]:
     return sink
 
 
-def replayed_rows(log: Log, spec: RoomSpec) -> Rows:
+def replayed_rows(log: Log, spec: RoomSpec, record: Record | None = None) -> Rows:
     """What the log should hold of a finished room, derived by playing its record again.
+
+    Parameters
+    ----------
+    record : Record, optional
+        The room's replies, when they have been read already.
 
     Raises
     ------
@@ -169,7 +174,8 @@ def replayed_rows(log: Log, spec: RoomSpec) -> Rows:
         for table, given in more.items():
             rows.setdefault(table, []).extend(given)
 
-    record = records_of(log, [spec.room]).get(spec.room, {})
+    if record is None:
+        record = records_of(log, [spec.room]).get(spec.room, {})
     models: dict[str, Model] = {name: Missing(name) for name in spec.models}
     asyncio.run(play_room(log.study.game, spec, models, record=record, sink=keep))
     return rows

@@ -70,19 +70,30 @@ async def hear(
     for attempt in range(retries + 1):
         if attempt < len(recorded):
             reply = recorded[attempt]
+            if attempt + 1 < len(recorded):  # that it was asked again says how it was read
+                discarded.append(reply)
+                continue
         else:
             with drawing(replace(draw, attempt=attempt)):
                 reply = await model.reply(prompt, seed(attempt))
-            text = storable(reply.text[:MAX_REPLY])
-            reasoning = reply.reasoning and storable(reply.reasoning)
-            if (text, reasoning) != (reply.text, reply.reasoning):
-                reply = replace(reply, text=text, reasoning=reasoning)
+            reply = _kept(reply)
             live = True
         reading = _read(reply)
-        if reading.status != "invalid" or attempt == retries or reply.failed:
+        if reading.status != "invalid" or attempt == retries or reply.final:
             return Heard(reply, reading, tuple(discarded), live)
         discarded.append(reply)
     raise AssertionError("unreachable: retries is never negative")
+
+
+def _kept(reply: Reply) -> Reply:
+    """The reply as the log can hold it: not too long, every text storable."""
+    return replace(
+        reply,
+        text=storable(reply.text[:MAX_REPLY]),
+        reasoning=reply.reasoning and storable(reply.reasoning[:MAX_REPLY]),
+        served_by=reply.served_by and storable(reply.served_by),
+        fingerprint=reply.fingerprint and storable(reply.fingerprint),
+    )
 
 
 def _read(reply: Reply) -> Reading:

@@ -7,11 +7,15 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 
+_MARKS = frozenset('":,|<>`')  # prompts, tables and pages use them around names
+_SHOWN = " ".join(sorted(_MARKS))
+
+
 def _one_line(value: str) -> str:
-    if value != value.strip() or not value or not value.isprintable() or set(value) & set('":,'):
-        raise ValueError(
-            "must be one printable line without quotes, colons, commas or outer spaces"
-        )
+    if value != value.strip() or not value or not value.isprintable() or set(value) & _MARKS:
+        raise ValueError(f"must be printable, without outer spaces and without any of {_SHOWN}")
+    if value.casefold() in ("none", "null"):
+        raise ValueError("means nothing in a reply; take another word")
     return value
 
 

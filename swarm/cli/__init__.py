@@ -13,7 +13,11 @@ _COMMANDS = {
     "attribute": "Compute weights and leaders.",
     "report": "Print the report and write it as Markdown.",
     "show": "Print one room as a transcript.",
+    "verify": "Check a log against its own replies.",
+    "models": "Make one tiny call to each live model and say what it can do.",
+    "costs": "Print what live calls cost, by model, stage, room.",
     "serve": "Offer the surrogates as an OpenAI-compatible endpoint.",
+    "local-model": "Serve a real small LLM on this machine.",
 }
 
 
@@ -26,7 +30,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"swarm.cli.{cmd_name}").command
+        command: click.Command = import_module(f"swarm.cli.{cmd_name.replace('-', '_')}").command
         return command
 
 

@@ -45,8 +45,10 @@ class Reply:
     intents : tuple of Intent
         Directives that a surrogate meant; empty for every other model.
     failed : str or None
-        Why there is no usable reply: a fault that outlasted all tries, or a reply that was cut
-        off. Such a turn is a pass.
+        Why this is no usable reply, whatever its text: it was cut off, or a fault outlasted all
+        tries of the call.
+    final : bool
+        Asking again is of no use.
     """
 
     text: str
@@ -61,6 +63,7 @@ class Reply:
     fingerprint: str | None = None
     intents: tuple[Intent, ...] = field(default=())
     failed: str | None = None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

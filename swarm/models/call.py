@@ -111,9 +111,9 @@ class Call:
             others = len(self.faults) - load
             if fault not in AGAIN:
                 self._model.refused_at_first(fault)
-                return Reply("", failed=str(fault)), None
+                return Reply("", failed=str(fault), final=True), None
             if others >= settings.attempts or load >= settings.attempts * _LOAD_TRIES:
-                return Reply("", failed=str(fault)), None
+                return Reply("", failed=str(fault), final=True), None
             # Full jitter: all calls that failed together must not come back together.
             longest = min(_LONGEST_WAIT, 0.25 * 2.0 ** min(others, 10)) if others else 0.05
             await asyncio.sleep(random.uniform(0.0, longest))

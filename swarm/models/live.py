@@ -96,11 +96,6 @@ class LiveModel:
             text = max(1, len(request.system) + len(request.turn))
             seen = answer.tokens_in / text
             self._tokens_per_character = max(self._tokens_per_character, seen)
-        failed = None
-        if answer.finish == "length":
-            failed = "cut off at max_tokens"
-        elif not answer.text.strip():
-            failed = "empty content"
         return Reply(
             text=answer.text,
             reasoning=answer.reasoning,
@@ -112,7 +107,7 @@ class LiveModel:
             latency=seconds,
             served_by=answer.served_by,
             fingerprint=answer.fingerprint,
-            failed=failed,
+            failed="cut off at max_tokens" if answer.finish == "length" else None,
         )
 
     def _cost(self, answer: Answer, request: Request) -> float | None:

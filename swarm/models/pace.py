@@ -28,9 +28,9 @@ from time import monotonic
 
 _SMALLEST = 0.005
 _RECENT = 40  # calls over which refusals are counted
-_GROWTH = 0.0006  # of the window, for each success near the last refusal
+_GROWTH = 0.0005  # of the window, for each success near the last refusal
 _FASTEST = 0.02  # of the window, for each success, however long all went well
-_CALM = 150.0  # successes over which growth doubles, then quadruples, ...
+_CALM = 400.0  # successes over which growth doubles, then quadruples, ...
 _LITTLE, _MUCH = 0.96, 0.7  # what is left of the window
 _LONGEST_PAUSE = 30.0
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from swarm.models.faults import CallFailed, Fault
+from swarm.repair import MAX_REPLY
+from swarm.text import storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,10 @@ class Transport(Protocol):
         ...
 
 
+def _word(value: Any) -> str | None:
+    return storable(value[:MAX_REPLY]) if isinstance(value, str) and value else None
+
+
 def answer_of(body: Any) -> Answer:
     """Read a chat completion, given as a dict.
 
@@ -97,15 +103,15 @@ def answer_of(body: Any) -> Answer:
         # Kimi reports cached tokens beside the others, not among the details.
         cached = inside.get("cached_tokens", usage.get("cached_tokens"))
         return Answer(
-            text=str(text),
-            finish=choice.get("finish_reason"),
-            reasoning=message.get("reasoning_content") or message.get("reasoning"),
+            text=storable(str(text)[:MAX_REPLY]),
+            finish=_word(choice.get("finish_reason")),
+            reasoning=_word(message.get("reasoning_content") or message.get("reasoning")),
             tokens_in=tokens_in,
             tokens_cached=cached if tokens_in else None,
             tokens_out=usage.get("completion_tokens") if tokens_in else None,
             tokens_reasoning=out.get("reasoning_tokens") if tokens_in else None,
-            served_by=body.get("model"),
-            fingerprint=body.get("system_fingerprint"),
+            served_by=_word(body.get("model")),
+            fingerprint=_word(body.get("system_fingerprint")),
         )
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise CallFailed(Fault.BAD_BODY) from error

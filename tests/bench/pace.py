@@ -2,9 +2,9 @@
 
     python tests/bench/pace.py [SECONDS]
 
-For each hidden limit (50 at once; 1,000 a minute) of a stub with 50 ms latency: the share of the
-limit that is used and the share of refusals, in the first minute, after the limit halves and after
-it doubles again.
+For each hidden limit of a stub (50 calls at once, 250 ms each; 1,000 a minute, 50 ms each): the
+share of the limit that is used and the share of refusals, in the first minute, after the limit
+halves and after it doubles again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from swarm.models.pace import Pace
 from swarm.models.settings import ModelSettings
 
 SERVER = Path(__file__).parents[1] / "support" / "fault_server.py"
-LATENCY = 0.05
+LATENCY = {"at_once": 0.25, "per_minute": 0.05}
 CALLERS = 200
 
 
@@ -77,7 +77,7 @@ async def main() -> None:
                     control = {
                         "at_once": 0,
                         "per_minute": 0,
-                        "latency": LATENCY,
+                        "latency": LATENCY[name],
                         "surrogate": False,
                         name: int(limit * factor),
                     }
@@ -85,10 +85,7 @@ async def main() -> None:
                     answered, refused, late = await phase(
                         pace, lambda: direct.send(request), seconds
                     )
-                    best = limit * factor / (LATENCY if name == "at_once" else 60.0)
-                    if name == "at_once" and title == "found":
-                        # What one process and the stub manage at all bounds what can be used.
-                        print(f"  ({answered / seconds:.0f} calls/s)")
+                    best = limit * factor / (LATENCY[name] if name == "at_once" else 60.0)
                     print(
                         f"{limit * factor:>5.0f} {name:<12}{title:<10}"
                         f"{answered / seconds / best:>8.1%}{refused / (answered + refused):>8.2%}"

@@ -71,6 +71,7 @@ class Books:
     answered: int = 0
     refused_for_load: int = 0
     most_at_once: int = 0
+    busy: float = 0.0  # seconds of all calls together, from accepted to answered
     billed: float = 0.0
     kinds: dict[str, int] = field(default_factory=dict)
     delivered: dict[str, int] = field(default_factory=dict)  # by hash of prompt and seed
@@ -116,6 +117,7 @@ class FaultServer:
             return _error(429, "rate_limit_exceeded")
         self._at_once += 1
         books.most_at_once = max(books.most_at_once, self._at_once)
+        start = time.monotonic()
         try:
             if settings.latency:
                 await asyncio.sleep(settings.latency)
@@ -126,6 +128,7 @@ class FaultServer:
             return await self._answer(request, body, kind)
         finally:
             self._at_once -= 1
+            books.busy += time.monotonic() - start
 
     def _over_limit(self) -> bool:
         settings = self.settings
