@@ -7,7 +7,7 @@ CREATE TABLE studies (
     scenario VARCHAR,        -- registered name of the scenario
     settings VARCHAR,        -- the study as JSON; what decides its rooms
     engine VARCHAR,          -- version of swarm that wrote the log
-    schema_version INTEGER,  -- layout of these tables
+    layout VARCHAR,          -- hash of the layout of these tables
     surrogates VARCHAR[]     -- names of the models that are scripted surrogate agents
 );
 CREATE TABLE rooms (         -- every room of the study, written before the first is played

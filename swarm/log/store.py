@@ -23,7 +23,7 @@ import pyarrow as pa
 
 import swarm
 from swarm.errors import LogError
-from swarm.log.tables import SCHEMA_VERSION, Batch, batch_of, schema_sql
+from swarm.log.tables import Batch, batch_of, layout, schema_sql
 from swarm.scenario import Rows
 from swarm.study import Study, make_study
 
@@ -111,6 +111,13 @@ class Log:
                 raise LogError(f"cannot write {path}: no folder {path.parent}; make it first")
             return cls._create(path, study)
         log = cls.open(path)
+        engine = log.value("SELECT engine FROM studies")
+        if engine != swarm.__version__:
+            log.close()
+            raise LogError(
+                f"{path} was begun by swarm {engine}, and this is {swarm.__version__}, which may "
+                "play otherwise; go on with that version, or start a new log"
+            )
         differing = _differences(log.study, study)
         if differing:
             log.close()
@@ -140,7 +147,7 @@ class Log:
                         study.scenario,
                         study.as_json(),
                         swarm.__version__,
-                        SCHEMA_VERSION,
+                        layout(),
                         surrogates,
                     ],
                 )
@@ -201,7 +208,7 @@ def _insert_rooms(con: duckdb.DuckDBPyConnection, study: Study) -> None:
 
 def _study_of(con: duckdb.DuckDBPyConnection, path: Path) -> Study:
     try:
-        found = con.execute("SELECT settings, engine, schema_version FROM studies").fetchall()
+        found = con.execute("SELECT settings, engine, layout FROM studies").fetchall()
     except duckdb.Error as error:
         raise LogError(
             f"{path} is a DuckDB file, but not a log of swarm's; give another file, it was left as "
@@ -209,11 +216,11 @@ def _study_of(con: duckdb.DuckDBPyConnection, path: Path) -> Study:
         ) from error
     if len(found) != 1:
         raise LogError(f"{path} holds {len(found)} studies; a log holds one")
-    settings, engine, version = found[0]
-    if version != SCHEMA_VERSION:
+    settings, engine, held = found[0]
+    if held != layout():
         raise LogError(
-            f"{path} was written by swarm {engine} (log layout {version}); this is "
-            f"{swarm.__version__} (layout {SCHEMA_VERSION}): use that version, or start a new log"
+            f"{path} was written by swarm {engine} (log layout {held}); this is "
+            f"{swarm.__version__} (layout {layout()}): use that version, or start a new log"
         )
     return make_study(json.loads(settings), source=f"study in {path}")
 

@@ -6,6 +6,8 @@ schema of `schema.sql`; the one process that writes only hands those to DuckDB.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TypeAlias
@@ -15,9 +17,6 @@ import pyarrow as pa
 
 from swarm.scenario import Rows
 
-SCHEMA_VERSION = 1
-"""Layout of the tables; a log with another one is refused, never migrated silently."""
-
 Batch: TypeAlias = "dict[str, pa.Table]"
 """Arrow tables by table name."""
 
@@ -25,6 +24,13 @@ Batch: TypeAlias = "dict[str, pa.Table]"
 def schema_sql() -> str:
     """The log's schema, with a comment on every table and column."""
     return files("swarm.log").joinpath("schema.sql").read_text(encoding="utf-8")
+
+
+@cache
+def layout() -> str:
+    """Hash of the schema, comments aside; a log with another one is refused, never migrated."""
+    bare = re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", schema_sql()))
+    return hashlib.blake2b(bare.encode(), digest_size=4).hexdigest()
 
 
 @cache

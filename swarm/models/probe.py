@@ -128,6 +128,4 @@ def _sum(counts: Any) -> int | None:
 
 
 def _why(failed: CallFailed) -> str:
-    return (
-        f"{failed.fault} ({failed.status or failed.code})" if failed.status else str(failed.fault)
-    )
+    return f"{failed.fault} ({failed.status})" if failed.status else str(failed.fault)
