@@ -22,9 +22,10 @@ def litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_OFFLINE_MODE", "true")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pydantic's, about litellm's own types
-        import litellm as module
+    # pydantic's, about litellm's own types; some come as late as the first call.
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\._internal")
+    import litellm as module
+
     module.suppress_debug_info = True
     module.telemetry = False
     return module
