@@ -34,8 +34,8 @@ class Study(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scenario: str = Field("outage", description="registered name of the game")
-    rooms: int = Field(2160, ge=1, le=10_000_000, description="how many rooms to play")
-    seed: int = Field(1, ge=0, lt=2**31, description="root of all random streams")
+    rooms: int = Field(2160, strict=True, ge=1, le=10_000_000, description="how many rooms to play")
+    seed: int = Field(1, strict=True, ge=0, lt=2**31, description="root of all random streams")
     name_order: NameOrder = Field("forward", description="how the system prompt lists the names")
     lineup: tuple[str, ...] = Field(
         (), description="models that share the seats; default: those of [models], or surrogates"

@@ -2,7 +2,7 @@
 -- missing is a query. Text in turns, blocks, discarded and replays was written by agents: it is
 -- data wherever it is shown. No key or header of a provider is ever stored.
 
-CREATE TABLE studies (
+CREATE TABLE studies (       -- the one study of this log
     name VARCHAR,            -- scenario and seed, for people
     scenario VARCHAR,        -- registered name of the scenario
     settings VARCHAR,        -- the study as JSON; what decides its rooms
@@ -12,22 +12,22 @@ CREATE TABLE studies (
 );
 CREATE TABLE rooms (         -- every room of the study, written before the first is played
     room VARCHAR,            -- id: w035_r2 is world 35, rotation 2
-    world INTEGER,
-    rotation INTEGER,
+    world INTEGER,           -- rooms of one world share its outages
+    rotation INTEGER,        -- of names over models, from 0
     seed BIGINT,             -- root of the room's random streams
     world_seed BIGINT,       -- root of its world's
     listed VARCHAR[]         -- names as the system prompt lists them
 );
-CREATE TABLE seats (
-    room VARCHAR,
+CREATE TABLE seats (         -- who sits where in each room
+    room VARCHAR,            -- id of the room
     seat TINYINT,            -- 0 is the study's first name
-    name VARCHAR,
-    model VARCHAR,
+    name VARCHAR,            -- the agent's
+    model VARCHAR,           -- as the study names it
     position TINYINT         -- place of the name in the prompt's list, 0 is first
 );
 CREATE TABLE outages (       -- truth of a world; no agent is told, no stage reads it but grading
-    world INTEGER,
-    outage TINYINT,
+    world INTEGER,           -- rooms of one world share its outages
+    outage TINYINT,          -- number within its world, from 0
     alerting VARCHAR,        -- service that shows errors
     root VARCHAR,            -- service whose change is the cause
     cause VARCHAR,           -- change id
@@ -36,18 +36,18 @@ CREATE TABLE outages (       -- truth of a world; no agent is told, no stage rea
     since VARCHAR            -- HH:MM of the alert
 );
 CREATE TABLE changes (       -- the list that everybody gets, in its order
-    world INTEGER,
-    position SMALLINT,
+    world INTEGER,           -- rooms of one world share its outages
+    position SMALLINT,       -- place on the list, from 0
     change VARCHAR,          -- id, D-466
-    service VARCHAR,
-    kind VARCHAR,
+    service VARCHAR,         -- service that it concerns
+    kind VARCHAR,            -- config change, deploy, ...
     time VARCHAR             -- HH:MM
 );
-CREATE TABLE turns (
-    room VARCHAR,
+CREATE TABLE turns (         -- one row a reply that took effect
+    room VARCHAR,            -- id of the room
     round TINYINT,           -- from 1
     position TINYINT,        -- place in the round's turn order, from 0
-    seat TINYINT,
+    seat TINYINT,            -- seat of the agent
     attempts TINYINT,        -- replies asked for, the last of them is in `reply`
     status VARCHAR,          -- ok | repaired | invalid (a pass)
     rule VARCHAR,            -- what repaired it, or why it is invalid
@@ -59,94 +59,94 @@ CREATE TABLE turns (
     query VARCHAR,           -- service queried, NULL for none or refused
     file VARCHAR,            -- change filed, NULL for none or refused
     reasoning VARCHAR,       -- reasoning text, where the provider gives it
-    model VARCHAR,
+    model VARCHAR,           -- as the study names it
     served_by VARCHAR,       -- provider's own model id
     fingerprint VARCHAR,     -- provider's system fingerprint
     tokens_in INTEGER,       -- NULL is unknown
-    tokens_cached INTEGER,
-    tokens_out INTEGER,
-    tokens_reasoning INTEGER,
+    tokens_cached INTEGER,   -- of those, read from a cache
+    tokens_out INTEGER,      -- completion tokens, NULL is unknown
+    tokens_reasoning INTEGER, -- of those, for reasoning
     cost DOUBLE,             -- US dollars, NULL is unknown
     latency DOUBLE,          -- seconds; drawn for surrogates
     finished DOUBLE          -- seconds on the room's clock when the turn took effect
 );
 CREATE TABLE discarded (     -- replies that could not be read and were asked for again
-    room VARCHAR,
-    round TINYINT,
-    seat TINYINT,
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- from 1
+    seat TINYINT,            -- seat of the agent
     attempt TINYINT,         -- from 0
-    reply VARCHAR,
-    tokens_in INTEGER,
-    tokens_out INTEGER,
-    cost DOUBLE,
-    latency DOUBLE
+    reply VARCHAR,           -- text as the model wrote it
+    tokens_in INTEGER,       -- prompt tokens, NULL is unknown
+    tokens_out INTEGER,      -- completion tokens, NULL is unknown
+    cost DOUBLE,             -- US dollars, NULL is unknown
+    latency DOUBLE           -- seconds
 );
 CREATE TABLE refusals (      -- parts of replies that the rules did not take
-    room VARCHAR,
-    round TINYINT,
-    seat TINYINT,
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- from 1
+    seat TINYINT,            -- seat of the agent
     field VARCHAR,           -- note | post | query | file | another key of the reply
     value VARCHAR,           -- first 200 characters
-    reason VARCHAR
+    reason VARCHAR           -- why
 );
 CREATE TABLE blocks (        -- every piece of every prompt, once
     block UBIGINT,           -- hash of kind and text
-    kind VARCHAR,
-    text VARCHAR
+    kind VARCHAR,            -- what it is
+    text VARCHAR             -- as a model reads it
 );
 CREATE TABLE prompts (       -- what each turn's model read, as block ids in order
-    room VARCHAR,
-    round TINYINT,
-    seat TINYINT,
-    system UBIGINT[],
-    turn UBIGINT[]
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- from 1
+    seat TINYINT,            -- seat of the agent
+    system UBIGINT[],        -- block ids of the system prompt, in order
+    turn UBIGINT[]           -- block ids of the turn prompt, in order
 );
 CREATE TABLE cards (         -- private results of queries
-    room VARCHAR,
+    room VARCHAR,            -- id of the room
     round TINYINT,           -- of the query; the card is in the seat's next prompt
-    seat TINYINT,
-    service VARCHAR,
+    seat TINYINT,            -- seat of the agent
+    service VARCHAR,         -- service that it concerns
     kind VARCHAR,            -- alerting | root | clean
-    block UBIGINT
+    block UBIGINT            -- id of the block
 );
-CREATE TABLE filings (
-    room VARCHAR,
-    round TINYINT,
-    position TINYINT,
-    seat TINYINT,
-    change VARCHAR,
-    service VARCHAR,
-    correct BOOLEAN,
+CREATE TABLE filings (       -- filings that counted
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- from 1
+    position TINYINT,        -- place in the round's turn order, from 0
+    seat TINYINT,            -- seat of the agent
+    change VARCHAR,          -- change id
+    service VARCHAR,         -- service that it concerns
+    correct BOOLEAN,         -- whether it fixed an outage
     outage TINYINT           -- the outage it fixed, NULL when wrong
 );
 CREATE TABLE outcomes (      -- one row ends a room
-    room VARCHAR,
+    room VARCHAR,            -- id of the room
     reason VARCHAR,          -- fixed | filings spent | rounds over
     rounds TINYINT,          -- last round played
-    turns SMALLINT,
-    queries SMALLINT,
+    turns SMALLINT,          -- turns played
+    queries SMALLINT,        -- queries made
     duplicates SMALLINT,     -- queries of a service that had been queried before
-    filings TINYINT,
-    fixed TINYINT,
+    filings TINYINT,         -- filings used
+    fixed TINYINT,           -- outages fixed
     seconds DOUBLE           -- length on the room's clock
 );
 CREATE TABLE intents (       -- what surrogates meant; read by evaluations of taggers only
-    room VARCHAR,
-    round TINYINT,
-    seat TINYINT,
-    teammate VARCHAR,
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- from 1
+    seat TINYINT,            -- seat of the agent
+    teammate VARCHAR,        -- the one who is asked
     kind VARCHAR,            -- query | file
-    target VARCHAR
+    target VARCHAR           -- service or change id
 );
 CREATE TABLE tagged (        -- rooms that a tagger has been through
-    tagger VARCHAR,
-    version VARCHAR,
-    room VARCHAR,
-    posts SMALLINT
+    tagger VARCHAR,          -- name of the tagger
+    version VARCHAR,         -- of the tagger
+    room VARCHAR,            -- id of the room
+    posts SMALLINT           -- posts that it read
 );
-CREATE TABLE directives (
-    tagger VARCHAR,
-    room VARCHAR,
+CREATE TABLE directives (    -- what taggers found in posts
+    tagger VARCHAR,          -- name of the tagger
+    room VARCHAR,            -- id of the room
     round TINYINT,           -- of the post
     seat TINYINT,            -- its author
     teammate TINYINT,        -- seat of the one it names
@@ -154,47 +154,47 @@ CREATE TABLE directives (
     target VARCHAR           -- service or change id
 );
 CREATE TABLE replays (       -- a decision's turn, asked again
-    room VARCHAR,
-    round TINYINT,
-    seat TINYINT,
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- from 1
+    seat TINYINT,            -- seat of the agent
     removed UBIGINT,         -- block taken out of the prompt; 0 for none, the "with" arm
     replicate SMALLINT,      -- from 0
-    seed BIGINT,
-    attempts TINYINT,
-    status VARCHAR,
+    seed BIGINT,             -- given to the model
+    attempts TINYINT,        -- replies asked for
+    status VARCHAR,          -- ok | repaired | invalid
     query VARCHAR,           -- service that the reply queries, NULL for none
     file VARCHAR,            -- change that the reply files, NULL for none
-    reply VARCHAR,
-    reasoning VARCHAR,
-    tokens_in INTEGER,
-    tokens_out INTEGER,
-    cost DOUBLE,
-    latency DOUBLE
+    reply VARCHAR,           -- text as the model wrote it
+    reasoning VARCHAR,       -- reasoning text, where the provider gives it
+    tokens_in INTEGER,       -- prompt tokens, NULL is unknown
+    tokens_out INTEGER,      -- completion tokens, NULL is unknown
+    cost DOUBLE,             -- US dollars, NULL is unknown
+    latency DOUBLE           -- seconds
 );
 CREATE TABLE influences (    -- followed directives with their replays
-    tagger VARCHAR,
-    schedule VARCHAR,
-    room VARCHAR,
+    tagger VARCHAR,          -- name of the tagger
+    schedule VARCHAR,        -- name of the replay schedule
+    room VARCHAR,            -- id of the room
     round TINYINT,           -- of the post
     seat TINYINT,            -- author
     teammate TINYINT,        -- follower's seat
-    kind VARCHAR,
-    target VARCHAR,
-    decision_round TINYINT,
-    n_with SMALLINT,
+    kind VARCHAR,            -- what it is
+    target VARCHAR,          -- service or change id
+    decision_round TINYINT,  -- round of the decision
+    n_with SMALLINT,         -- replays with the post
     x_with SMALLINT,         -- of those, how many make the decision
-    n_without SMALLINT,
-    x_without SMALLINT,
+    n_without SMALLINT,      -- replays without it
+    x_without SMALLINT,      -- of those, how many make the decision
     a DOUBLE,                -- share with the post
     b DOUBLE,                -- share without
     weight DOUBLE            -- max(0, a - b)
 );
-CREATE TABLE leaders (
-    tagger VARCHAR,
-    schedule VARCHAR,
+CREATE TABLE leaders (       -- rooms' leaders by rule
+    tagger VARCHAR,          -- name of the tagger
+    schedule VARCHAR,        -- name of the replay schedule
     rule VARCHAR,            -- published | mirror (the same rule on b - a)
-    room VARCHAR,
-    seat TINYINT,
+    room VARCHAR,            -- id of the room
+    seat TINYINT,            -- seat of the agent
     total DOUBLE,            -- sum of weights
     followers TINYINT,       -- teammates with a weight above 0
     round1 BOOLEAN           -- a round-1 plan of theirs carries weight
@@ -203,11 +203,11 @@ CREATE TABLE leaders (
 CREATE TABLE calls (         -- every live call that ended, paid or not
     key VARCHAR,             -- hash of model, parameters sent, prompt blocks and draw
     stage VARCHAR,           -- play | replay | check
-    room VARCHAR,
-    round TINYINT,
-    seat TINYINT,
-    removed UBIGINT,
-    replicate SMALLINT,
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- from 1
+    seat TINYINT,            -- seat of the agent
+    removed UBIGINT,         -- block taken out, 0 for none
+    replicate SMALLINT,      -- from 0
     attempt TINYINT,         -- the same draw asked again because the reply could not be read
     model VARCHAR,           -- the study's name for it
     sent VARCHAR,            -- parameters actually sent, as JSON
@@ -215,24 +215,24 @@ CREATE TABLE calls (         -- every live call that ended, paid or not
     fault VARCHAR,           -- class of the last fault of a failed call
     tries SMALLINT,          -- HTTP requests
     finish VARCHAR,          -- provider's finish reason
-    reply VARCHAR,
-    reasoning VARCHAR,
+    reply VARCHAR,           -- text as the model wrote it
+    reasoning VARCHAR,       -- reasoning text, where the provider gives it
     tokens_in INTEGER,       -- NULL is unknown
-    tokens_cached INTEGER,
-    tokens_out INTEGER,
-    tokens_reasoning INTEGER,
+    tokens_cached INTEGER,   -- of those, read from a cache
+    tokens_out INTEGER,      -- completion tokens, NULL is unknown
+    tokens_reasoning INTEGER, -- of those, for reasoning
     cost DOUBLE,             -- US dollars of the reply, NULL is unknown
     assumed DOUBLE,          -- US dollars that failed tries may have cost, counted as spent
     latency DOUBLE,          -- seconds of the try that was answered
     seconds DOUBLE,          -- seconds of all tries with their waits
-    served_by VARCHAR,
-    fingerprint VARCHAR
+    served_by VARCHAR,       -- provider's own model id
+    fingerprint VARCHAR      -- provider's system fingerprint
 );
 CREATE TABLE faults (        -- every failed try of a live call
-    key VARCHAR,
-    stage VARCHAR,
-    room VARCHAR,
-    model VARCHAR,
+    key VARCHAR,             -- of the call
+    stage VARCHAR,           -- play | replay | check
+    room VARCHAR,            -- id of the room
+    model VARCHAR,           -- as the study names it
     try SMALLINT,            -- from 1
     fault VARCHAR,           -- class
     status SMALLINT,         -- HTTP status, NULL for none
@@ -241,7 +241,7 @@ CREATE TABLE faults (        -- every failed try of a live call
     seconds DOUBLE           -- until it failed
 );
 CREATE TABLE prices (        -- prices of the study's models, copied when first used
-    model VARCHAR,
+    model VARCHAR,           -- as the study names it
     input DOUBLE,            -- US dollars for a million prompt tokens
     cached DOUBLE,           -- for a million of those read from a cache
     output DOUBLE,           -- for a million completion tokens

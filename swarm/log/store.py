@@ -153,6 +153,8 @@ class Log:
                 )
                 _insert_rooms(con, study)
                 con.execute("COMMIT")
+            if path.exists():  # made by somebody else meanwhile
+                raise LogError(f"{path} has just been made by another run; repeat the command")
             draft.rename(path)
         except OSError as error:
             raise LogError(f"cannot write {path}: {error.strerror}") from error
@@ -343,6 +345,8 @@ class Writer:
                 return group, True
             group.append(item)
             rows += sum(len(table) for table in item.rows.values())
+            if len(group) == _WAITING_BATCHES:
+                return group, False
             if deadline is None:
                 deadline = time.monotonic() + GROUP_SECONDS
         return group, False
