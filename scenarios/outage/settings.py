@@ -6,7 +6,6 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-
 _MARKS = frozenset('":,|<>`')  # prompts, tables and pages use them around names
 _SHOWN = " ".join(sorted(_MARKS))
 

@@ -128,13 +128,13 @@ async def main() -> None:
                 rows["alone"].append(await cpu_of(alone, calls // 2))
                 rows["path"] += await through_gateway(base, "litellm", calls // 2)
             median = {name: statistics.median(times) for name, times in rows.items()}
+            ratios = [p / a for p, a in zip(rows["path"], rows["alone"], strict=True)]
             print(f"aiohttp alone        {median['aiohttp']:.2f} ms CPU a call")
             print(f"direct path, all in  {median['direct']:.2f} ms CPU a call")
             print(f"litellm alone        {median['alone']:.2f} ms CPU a call")
             print(
                 f"litellm path, all in {median['path']:.2f} ms CPU a call, "
-                f"{statistics.median(p / a for p, a in zip(rows['path'], rows['alone'], strict=True)):.2f}x "
-                "litellm alone"
+                f"{statistics.median(ratios):.2f}x litellm alone"
             )
             await session.post(f"{base}/control", json={"latency": 0.0})
         if long:
