@@ -26,7 +26,7 @@ from swarm.scenario import Scenario, scenario_named
 from swarm.streams import seed_of
 from swarm.turn import hear
 
-REPLAYS_PER_JOB = 256
+REPLAYS_PER_JOB = 1024
 IN_FLIGHT = 200
 
 
