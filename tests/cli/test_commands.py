@@ -15,7 +15,9 @@ import pytest
 
 from swarm.__main__ import main
 
-COMMANDS = ("run", "tag", "replay", "attribute", "report", "show", "serve")
+COMMANDS = (
+    "run", "tag", "replay", "attribute", "report", "show", "verify", "costs", "serve", "local-model"
+)  # fmt: skip
 PYTHON = [sys.executable, "-m", "swarm"]
 
 
@@ -160,7 +162,7 @@ def test_other_settings_on_a_log_are_refused_and_named(
     assert log_path.read_bytes() == before
 
 
-@pytest.mark.parametrize("command", ["tag", "replay", "attribute", "report", "show"])
+@pytest.mark.parametrize("command", ["tag", "replay", "attribute", "report", "show", "verify", "costs"])
 def test_a_missing_or_foreign_file_is_one_line(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
