@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal, Protocol
 
+from scenarios.outage.changes import Change
 from swarm.errors import UsageError
+
+__all__ = ["Change", "Directive", "Kind", "PostInRoom", "Tagger", "tagger_named"]
 
 Kind = Literal["query", "file"]
 
@@ -33,16 +36,6 @@ class Directive:
     teammate: str
     kind: Kind
     target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One line of the room's list of changes; `id` is how posts call it, `time` is HH:MM."""
-
-    id: str
-    service: str
-    kind: str
-    time: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from scenarios.outage.changes import Change
 from scenarios.outage.reading import PostReading, read_post
 from swarm.text import unquoted
 
@@ -44,16 +45,6 @@ class Rules:
     query_round: int
     file_round: int
     post_length: int  # 0 without a channel
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A line of the list of changes."""
-
-    id: str
-    service: str
-    kind: str
-    time: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from scenarios.outage.changes import Change
 from swarm.streams import stream
 
 if TYPE_CHECKING:
@@ -24,16 +25,6 @@ CONFIG = "config change"
 DEPLOY = "web front end deploy"
 _FILLER_KINDS = (CONFIG, DEPLOY, "schema migration", "replica restart")
 _NOON = 14 * 60
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A line of the list; `time` is HH:MM."""
-
-    id: str
-    service: str
-    kind: str
-    time: str
 
 
 @dataclass(frozen=True, slots=True)

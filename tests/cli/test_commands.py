@@ -162,7 +162,9 @@ def test_other_settings_on_a_log_are_refused_and_named(
     assert log_path.read_bytes() == before
 
 
-@pytest.mark.parametrize("command", ["tag", "replay", "attribute", "report", "show", "verify", "costs"])
+@pytest.mark.parametrize(
+    "command", ["tag", "replay", "attribute", "report", "show", "verify", "costs"]
+)
 def test_a_missing_or_foreign_file_is_one_line(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
