@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,13 +54,21 @@ def start(path: Path, mark: str, jobs: int = 1) -> subprocess.Popen[bytes]:
     """The command, on its way; `mark` is in its environment and in its workers'."""
     command = [sys.executable, "-m", "swarm", "run", "--rooms", str(ROOMS), "--seed", "17"]
     root = str(Path(swarm.__file__).parents[1])
-    return subprocess.Popen(
-        [*command, "--jobs", str(jobs), "--out", str(path)],
-        cwd=path.parent,
-        env=os.environ | {MARK: mark, "PYTHONPATH": f"{root}:{os.environ.get('PYTHONPATH', '')}"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    mark = f"{os.getpid()} {mark}"
+    with path.with_suffix(f".{mark}.txt").open("wb") as errors:  # a pipe would wait for orphans
+        return subprocess.Popen(
+            [*command, "--jobs", str(jobs), "--out", str(path)],
+            cwd=path.parent,
+            env=os.environ
+            | {MARK: mark, "PYTHONPATH": f"{root}:{os.environ.get('PYTHONPATH', '')}"},
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+
+
+def complaint(path: Path, mark: str) -> str:
+    """What the run marked `mark` wrote to standard error."""
+    return path.with_suffix(f".{os.getpid()} {mark}.txt").read_text()
 
 
 def wait_until(happens: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
@@ -86,17 +94,17 @@ def kill(path: Path, seconds: float, *, making: bool, mark: str, jobs: int) -> b
     with suppress(subprocess.TimeoutExpired):
         run.wait(timeout=seconds)
     run.send_signal(signal.SIGKILL)
-    _, errors = run.communicate()
-    assert run.returncode in (0, -signal.SIGKILL), errors.decode()
+    run.wait()
+    assert run.returncode in (0, -signal.SIGKILL), complaint(path, mark)
     return run.returncode != 0
 
 
-def alive(marks: str) -> list[psutil.Process]:
-    """Processes that runs marked `marks...` have left."""
+def alive(marks: str = "") -> list[psutil.Process]:
+    """Processes of this test's runs that are marked `marks...`, with their workers."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get(MARK, "").startswith(marks):
+            if process.environ().get(MARK, "").startswith(f"{os.getpid()} {marks}"):
                 found.append(process)
         except (psutil.Error, OSError):
             continue
@@ -121,6 +129,15 @@ def assert_nothing_twice(log: Log) -> None:
         assert twice == [], table
 
 
+@pytest.fixture(autouse=True)
+def nobody_stays() -> Iterator[None]:
+    """Ends what a failed test has left behind."""
+    yield
+    for process in alive():
+        with suppress(psutil.Error):
+            process.kill()
+
+
 @pytest.fixture(scope="module")
 def undisturbed(
     tmp_path_factory: pytest.TempPathFactory, digests: Callable[[Log], dict[str, str]]
@@ -130,8 +147,7 @@ def undisturbed(
     run = start(path, "undisturbed")
     wait_until(lambda: has_opened(run, path), run)
     begun = time.monotonic()
-    _, errors = run.communicate(timeout=120)
-    assert run.returncode == 0, errors.decode()
+    assert run.wait(timeout=120) == 0, complaint(path, "undisturbed")
     took = time.monotonic() - begun
     with Log.open(path) as log:
         assert log.value("SELECT count(*) FROM outcomes") == ROOMS
@@ -162,8 +178,7 @@ def test_twenty_kills_lose_nothing_and_do_nothing_twice(
             stages.append(stage := reached(path))
             making = False
         run = start(path, "kill-none")
-        _, errors = run.communicate(timeout=120)
-        assert run.returncode == 0, errors.decode()
+        assert run.wait(timeout=120) == 0, complaint(path, "kill-none")
         with Log.open(path) as log:
             assert digests(log) == whole
             assert_nothing_twice(log)
@@ -182,7 +197,7 @@ def test_the_workers_of_a_killed_run_end_by_themselves(
     workers = [process for process in alive("orphans") if process.pid != run.pid]
     assert len(workers) >= 2
     run.send_signal(signal.SIGKILL)
-    run.communicate()
+    run.wait()
     _, left = psutil.wait_procs(workers, timeout=5)
     assert left == []
     assert alive("orphans") == []
@@ -198,11 +213,11 @@ def test_a_second_run_on_a_file_in_use_is_refused_and_harms_nothing(
     wait_until(lambda: has_opened(first, path), first)
     first.send_signal(signal.SIGSTOP)
     second = start(path, "second")
-    _, errors = second.communicate(timeout=60)
+    code = second.wait(timeout=60)
     first.send_signal(signal.SIGCONT)
-    assert second.returncode == 2
-    assert b"in use by another process" in errors
-    assert len(errors.decode().splitlines()) == 1
+    assert code == 2
+    assert "in use by another process" in complaint(path, "second")
+    assert len(complaint(path, "second").splitlines()) == 1
     assert first.wait(timeout=120) == 0
     with Log.open(path) as log:
         assert digests(log) == undisturbed[0]

@@ -204,8 +204,9 @@ def test_a_whole_record_needs_no_model_at_all() -> None:
 
 def test_an_unreadable_reply_is_asked_for_again_with_another_seed() -> None:
     models = fakes()
-    models["m1"] = Fake("m1", lambda n, _: Reply("what?", 	latency=2.0, tokens_in=7) if n == 1 else
-                        Reply('{"post": "again"}', latency=3.0))  # fmt: skip
+    first = Reply("what?", latency=2.0, tokens_in=7)
+    then = Reply('{"post": "again"}', latency=3.0)
+    models["m1"] = Fake("m1", lambda number, _: first if number == 1 else then)
     rows = play(models)
     turn = turn_of(rows, 1, 1)
     assert (turn["attempts"], turn["status"], turn["latency"]) == (2, "ok", 3.0)
@@ -233,6 +234,7 @@ def test_recorded_tries_are_not_asked_for_again() -> None:
     assert models["m0"].asked[0][1] == seed_of(11, "seat", 0, 1, 1)
     assert len(models["m0"].asked) == 2
     assert len(models["m1"].asked) == 1
+    assert (turn_of(rows, 1, 1)["reply"], turn_of(rows, 1, 1)["attempts"]) == ('{"post": "x"}', 2)
     assert len(rows["discarded"]) == 2
 
 

@@ -25,7 +25,7 @@ from swarm.streams import seed_of
 from swarm.study import Study
 
 Digests = Callable[[Log], dict[str, str]]
-CLUMSY = Study(rooms=10, seed=21)
+CLUMSY = Study(rooms=10, seed=21, retries=2)
 
 
 class Clumsy:

@@ -34,6 +34,7 @@ BAD = {
     "rooms = nan": ("rooms = nan",),
     "rooms = 'many'": ("rooms = 'many'", "integer"),
     "rooms = []": ("rooms = []",),
+    "rooms = '" + "x" * 5000 + "'": ("rooms = 'xxx", "xxx...: "),
     "rooms = 99999999999999999999": ("rooms = 99999999999999999999",),
     "seed = -1": ("seed = -1",),
     "retries = 11": ("retries = 11",),

@@ -50,8 +50,9 @@ def test_a_new_log_holds_the_study_and_all_its_rooms(tmp_path: Path) -> None:
 
 
 def test_what_a_new_log_says_of_rooms_is_what_the_study_says(tmp_path: Path) -> None:
-    with Log.open_or_create(tmp_path / "a.duckdb", STUDY) as log:
-        for spec in STUDY.specs():
+    study = Study(rooms=9, seed=2, name_order="williams")
+    with Log.open_or_create(tmp_path / "a.duckdb", study) as log:
+        for spec in study.specs():
             seed, world_seed, listed = log.rows(
                 "SELECT seed, world_seed, listed FROM rooms WHERE room = ?", [spec.room]
             )[0]
@@ -84,7 +85,8 @@ def test_a_study_with_other_settings_is_refused_and_told_what_differs(tmp_path: 
     for part in (str(path), "rooms is 3 there, 4 here", "room.rounds is 8 there, 5 here", "--out"):
         assert part in str(fault.value)
     assert path.read_bytes() == before
-    Log.open_or_create(path, STUDY).close()  # the refusal left no lock
+    opens = "import duckdb, sys; duckdb.connect(sys.argv[1])"
+    assert subprocess.run([sys.executable, "-c", opens, str(path)]).returncode == 0  # no lock stays
 
 
 def test_a_missing_log_is_not_made_by_opening(tmp_path: Path) -> None:
@@ -110,8 +112,17 @@ def test_a_database_with_a_table_of_the_same_name_is_refused(tmp_path: Path) -> 
 def test_a_log_of_another_version_says_which(tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"
     with Log.open_or_create(path, STUDY) as log:
-        log.con.execute("UPDATE studies SET schema_version = 99, engine = '9.9'")
-    assert "written by swarm 9.9 (log layout 99)" in refused(path)
+        log.con.execute("UPDATE studies SET layout = 'other', engine = '9.9'")
+    assert "written by swarm 9.9 (log layout other)" in refused(path)
+
+
+def test_a_log_begun_by_another_version_is_read_but_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "old.duckdb"
+    with Log.open_or_create(path, STUDY) as log:
+        log.con.execute("UPDATE studies SET engine = '9.9'")
+    with pytest.raises(LogError, match=r"begun by swarm 9\.9"):
+        Log.open_or_create(path, STUDY)
+    Log.open(path).close()
 
 
 def test_a_log_without_its_study_is_refused(tmp_path: Path) -> None:
@@ -152,6 +163,8 @@ def test_a_sqlite_file_is_refused_without_fetching_anything(tmp_path: Path) -> N
         con.execute("CREATE TABLE studies (a)")
     con.close()
     assert "not a DuckDB file" in refused(path)
+    with Log.open_or_create(tmp_path / "a.duckdb", STUDY) as log:
+        assert not log.value("SELECT current_setting('autoinstall_known_extensions')")
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
@@ -270,10 +283,11 @@ def tagged(number: int, posts: int = 0) -> tuple[str, str, str, int]:
 def test_leaving_the_writer_commits_what_waits(tmp_path: Path) -> None:
     with Log.open_or_create(tmp_path / "a.duckdb", STUDY) as log:
         with Writer(log) as writer:
-            for number in range(GROUP_ROWS + 500):
-                writer.put(batch_of({"tagged": [tagged(number)]}))
+            for start in range(0, 2 * GROUP_ROWS, 100):
+                rows = [tagged(number) for number in range(start, start + 100)]
+                writer.put(batch_of({"tagged": rows}))
             writer.put({})
-        assert log.value("SELECT count(DISTINCT room) FROM tagged") == GROUP_ROWS + 500
+        assert log.value("SELECT count(DISTINCT room) FROM tagged") == 2 * GROUP_ROWS
         assert "log writer" not in [thread.name for thread in threading.enumerate()]
 
 
