@@ -1,9 +1,9 @@
 """The typed questions that a decision model is asked about a post, and what its answers make.
 
 For each teammate there are four: the *step* that the post asks of them (query, file, other,
-nothing), the *service*, a second service, and the *change*. Every question is a `Choice` among named
-options, every answer carries a probability for each option. The shapes are those of the hosted
-decision model that the study used, so that it drops in; any tagger can answer them.
+nothing), the *service*, a second service, and the *change*. Every question is a `Choice` among
+named options, every answer carries a probability for each option. The shapes are those of the
+hosted decision model that the study used, so that it drops in; any tagger can answer them.
 
 A pure function turns answers into directives. A service or change never makes one when the step
 says nothing, and an answer that contradicts its step is recorded, not guessed at.
