@@ -182,7 +182,7 @@ def attribute(log: Log, *, tagger: str, schedule: str) -> None:
     """
     plan = schedule_named(schedule)
     require_tagged(log, tagger)
-    lacking = len(missing(log, plan, followed(log, tagger)))
+    lacking = sum(1 for _ in missing(log, plan, followed(log, tagger)))
     if lacking:
         raise UsageError(
             f"{lacking} replays of the {schedule!r} schedule are missing in {log.path}; run "

@@ -7,7 +7,7 @@ comes from a stream of its own, named by the turn, the post taken out and the re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +58,13 @@ def replay_study(
     require_tagged(log, tagger)
     decisions = followed(log, tagger)
     total = sum(1 for _ in plan.wanted(decisions))
-    todo = missing(log, plan, decisions)
-    if not todo:
+    lacking = sum(1 for _ in missing(log, plan, decisions))
+    if not lacking:
         return
-    jobs = _jobs(log, todo)
+    jobs = _jobs(log, missing(log, plan, decisions))
     with (
         Writer(log) as writer,
-        progress("replay", total=total, done=total - len(todo), unit="replay") as bar,
+        progress("replay", total=total, done=total - lacking, unit="replay") as bar,
     ):
         if not log.study.live_models:
             for batch in workers.spread(_replay_job, jobs):
@@ -95,7 +95,7 @@ def require_tagged(log: Log, tagger: str) -> None:
         )
 
 
-def _jobs(log: Log, todo: list[tuple[Decision, int]]) -> Iterator[_Job]:
+def _jobs(log: Log, todo: Iterable[tuple[Decision, int]]) -> Iterator[_Job]:
     study = log.study
     for some in chunked(todo, REPLAYS_PER_JOB):
         turns = list(dict.fromkeys((d.room, d.round, d.seat) for d, _ in some))

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from replays.decisions import UNTOUCHED, Decision
 from swarm.errors import UsageError
 from swarm.log.store import Log
+from swarm.runner import chunked
+
+_ROOMS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,22 @@ def schedule_named(name: str) -> Schedule:
     return SCHEDULES[name]
 
 
-def missing(log: Log, schedule: Schedule, decisions: list[Decision]) -> list[tuple[Decision, int]]:
-    """The replays that `schedule` wants and the log does not hold."""
-    held = {
-        (Decision(room, round, seat, removed), replicate)
-        for room, round, seat, removed, replicate in log.rows(
-            "SELECT room, round, seat, removed, replicate FROM replays"
-        )
-    }
-    return [wanted for wanted in schedule.wanted(decisions) if wanted not in held]
+def missing(
+    log: Log, schedule: Schedule, decisions: Iterable[Decision]
+) -> Iterator[tuple[Decision, int]]:
+    """The replays that `schedule` wants and the log does not hold, room after room.
+
+    Some rooms are looked up at a time, so memory does not grow with the study.
+    """
+    by_room = groupby(sorted(decisions), key=lambda decision: decision.room)
+    for some in chunked(((room, list(of_room)) for room, of_room in by_room), _ROOMS_AT_ONCE):
+        held = {
+            (Decision(*turn), replicate)
+            for *turn, replicate in log.rows(
+                "SELECT room, round, seat, removed, replicate FROM replays "
+                "WHERE room IN (SELECT unnest(?))",
+                [[room for room, _ in some]],
+            )
+        }
+        for _, of_room in some:
+            yield from (wanted for wanted in schedule.wanted(of_room) if wanted not in held)

@@ -133,7 +133,7 @@ class Words(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         symbol = self._symbol(word)
-        if len(self) < 50_000:
+        if len(self) < 4_000:  # a long run meets ever new words and ids
             self[word] = symbol
         return symbol
 
@@ -216,7 +216,7 @@ def words_of(
     return Words(author, teammates, services, odd_ids)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8192)
 def nearest(word: str, services: tuple[str, ...]) -> tuple[str | None, bool]:
     """The one service that `word` may stand for, and whether it is surely meant."""
     if len(word) < 3 or len(word) > 40 or word in _NOT_A_TYPO or not word[0].isalpha():

@@ -109,7 +109,7 @@ class _Letters(dict[str, tuple[str, str]]):
         return ("w" if bare else "", word)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=4096)  # a room's posts are read again and again, another room's never
 def read_post(
     post: str, author: str, names: tuple[str, ...], services: tuple[str, ...]
 ) -> PostReading:

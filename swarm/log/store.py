@@ -37,7 +37,7 @@ def _connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB file; `called` is the name for it that the user knows."""
     settings: dict[str, Any] = {
-        "memory_limit": "400MB",
+        "memory_limit": "256MB",
         "threads": 2,
         "wal_autocheckpoint": "64MB",
         "autoinstall_known_extensions": False,  # it would be fetched to read a foreign file
