@@ -55,7 +55,7 @@ def command(
 ) -> None:
     """Offer a small real model as an OpenAI-compatible endpoint; nothing is downloaded.
 
-    NAME is smollm2, qwen-0.5b or qwen-1.5b; their weights come from installed packages. Such a
+    NAME is smollm2-135m, qwen-0.5b or qwen-1.5b; their weights come from installed packages. Such a
     model shows that a study runs, and nothing about who leads.
     """
     import threading

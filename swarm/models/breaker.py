@@ -57,8 +57,8 @@ class Breaker:
         """Whether the provider is taken to be down."""
         return self._down_since is not None
 
-    async def pass_through(self) -> None:
-        """Return when a call may be made.
+    async def pass_through(self) -> bool:
+        """Return when a call may be made: True when it is a look at a provider that is down.
 
         Raises
         ------
@@ -74,8 +74,9 @@ class Breaker:
                 )
             if not self._looking and now >= self._look_at:
                 self._looking = True
-                return
+                return True
             await asyncio.sleep(max(0.02, min(self._look_at - now, 1.0)))
+        return False
 
     def answered(self) -> None:
         """The provider answered, be it with a refusal: it is up."""
@@ -84,17 +85,21 @@ class Breaker:
         self._looking = False
         self._pause = self._first_pause
 
-    def failed(self) -> None:
-        """A call failed in a way that a provider that is down would fail it."""
+    def failed(self, *, look: bool) -> None:
+        """A call failed in a way that a provider that is down would fail it.
+
+        Calls that were under way when it went down say nothing new: only a `look` does.
+        """
         self._in_a_row += 1
-        if self._down_since is not None:
+        if look:
             self._looking = False
             self._pause = min(self._longest_pause, 2 * self._pause)
             self._look_at = self._clock() + self._pause
-        elif self._in_a_row >= self._failures:
+        elif self._down_since is None and self._in_a_row >= self._failures:
             self._down_since = self._clock()
             self._look_at = self._clock() + self._pause
 
-    def let_go(self) -> None:
+    def let_go(self, *, look: bool) -> None:
         """A call that was let through ended without telling anything (it was cancelled)."""
-        self._looking = False
+        if look:
+            self._looking = False

@@ -23,12 +23,19 @@ class Budget:
         Never exceeded; None for no cap.
     spent : float
         What earlier runs of the study spent.
+
+    Attributes
+    ----------
+    reserved : float
+        Set aside for calls that wait or are under way.
+    at_risk : float
+        What calls under way may cost that no log knows yet; kept by the calls.
     """
 
     def __init__(self, cap: float | None, *, spent: float = 0.0) -> None:
         self.cap = cap
         self.spent = spent
-        self.reserved = 0.0
+        self.reserved = self.at_risk = 0.0
         self._count = 0
         self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
 

@@ -61,7 +61,8 @@ class Call:
         self._request = request
         self._draw = draw
         self._reserved: float | None = None
-        self.started = monotonic()
+        self._risked = 0.0
+        self.started = self._sent = monotonic()
         self.faults: list[tuple[CallFailed, float]] = []
         self.assumed = 0.0
         self.answered = False
@@ -72,8 +73,19 @@ class Call:
             worst = self._model.worst_case(self._request)
             await self._budget.reserve(worst)
             self._reserved = worst
-            if self._budget.cap is not None:
-                await self._ledger.allow(self._budget.reserved)
+
+    async def _risk(self) -> None:
+        """Return once the log knows that a try is made: a kill may lose what it costs."""
+        risked = self.assumed + (self._reserved or 0.0)
+        self._budget.at_risk += risked - self._risked
+        self._risked = risked
+        await self._ledger.allow(self._budget.at_risk)
+
+    def end(self) -> None:
+        """It is booked, or nothing was made of it: nothing is set aside or at risk any more."""
+        self.settle(0.0)
+        self._budget.at_risk -= self._risked
+        self._risked = 0.0
 
     def settle(self, cost: float) -> None:
         """Book `cost` against what is set aside; nothing when nothing is."""
@@ -93,11 +105,10 @@ class Call:
         others = 0
         while True:
             await self._reserve()
-            start = monotonic()
             try:
                 answer, seconds = await self._try()
             except CallFailed as failed:
-                self.faults.append((failed, monotonic() - start))
+                self.faults.append((failed, monotonic() - self._sent))
                 if failed.fault in PERHAPS_BILLED:
                     self._assume()
             else:
@@ -122,22 +133,26 @@ class Call:
         """One request under the provider's pace, limits and timeout."""
         model, provider = self._model, self._provider
         async with provider.pace.slot() as slot:
-            await provider.breaker.pass_through()
-            await model.within_limits(self._request)
-            slot.started = monotonic()
+            look = await provider.breaker.pass_through()
+            sent = False
             try:
+                await model.within_limits(self._request)
+                await self._risk()
+                slot.started = self._sent = monotonic()
+                sent = True
                 answer = await self._send()
             except CallFailed as failed:
                 slot.refused = failed.fault in _LOAD
                 slot.retry_after = failed.retry_after
                 if failed.fault in AGAIN and failed.fault not in _LOAD:
-                    provider.breaker.failed()
+                    provider.breaker.failed(look=look)
                 else:
                     provider.breaker.answered()
                 raise
             except BaseException:
-                provider.breaker.let_go()
-                self._assume()  # sent, and never heard of again
+                provider.breaker.let_go(look=look)
+                if sent:
+                    self._assume()  # and never heard of again
                 raise
             slot.answered = True
             provider.breaker.answered()
@@ -154,6 +169,7 @@ class Call:
         finally:
             if task.done():
                 del flights[id(task)]
+                _forget(task)  # if we are cancelled, nobody else asks what it ended in
             else:
                 task.cancel()
                 task.add_done_callback(lambda _: flights.pop(id(task), None))

@@ -47,6 +47,8 @@ class Direct:
                     data = await _body(response)
         except TimeoutError:
             raise CallFailed(Fault.TIMEOUT) from None
+        except aiohttp.ClientConnectorError:
+            raise CallFailed(Fault.UNREACHED) from None
         except (aiohttp.ClientError, OSError):
             raise CallFailed(Fault.CONNECTION) from None
         if response.status != 200:

@@ -19,6 +19,7 @@ class Fault(StrEnum):
     SERVER = "server error"
     TIMEOUT = "timeout"
     CONNECTION = "connection lost"
+    UNREACHED = "not reached"
     BAD_BODY = "unreadable answer"
     REFUSED = "refused"
     NOT_FOUND = "not found"
@@ -33,6 +34,7 @@ AGAIN = frozenset(
         Fault.SERVER,
         Fault.TIMEOUT,
         Fault.CONNECTION,
+        Fault.UNREACHED,
         Fault.BAD_BODY,
     }
 )

@@ -162,11 +162,15 @@ class Gateway:
             ledger=self.ledger,
             flights=self._flights,
         )
+        handed_over = False
         try:
             reply, finish = await call.run()
+            handed_over = True  # from here on it is booked, even if we do not live to see it
             await self._book(key, draw, model, sent, reply if call.answered else None, finish, call)
         except BaseException:
-            if call.faults or call.assumed:
+            if handed_over:
+                call.settle(reply.cost or 0.0)
+            elif call.faults or call.assumed:
                 with suppress(asyncio.CancelledError):
                     lost = self._book(key, draw, model, sent, None, None, call)
                     await asyncio.shield(lost)
@@ -175,7 +179,7 @@ class Gateway:
             call.settle(reply.cost or 0.0)
             return reply
         finally:
-            call.settle(0.0)
+            call.end()
 
     async def _book(
         self,

@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 from swarm.log.store import Log, Writer, commit
@@ -22,6 +22,7 @@ from swarm.log.tables import batch_of
 from swarm.models.base import Draw, Reply
 from swarm.models.faults import CallFailed
 from swarm.models.settings import ModelSettings, Price
+from swarm.models.transport import unusable
 from swarm.prompt import Prompt
 
 _REPLY = (
@@ -60,6 +61,7 @@ class Ledger:
         self._stored = _unused_replies(log)
         self._run = 1 + log.value("SELECT coalesce(max(run), 0) FROM allowances")
         self._allowed = 0.0
+        self._known: asyncio.Future[None] | None = None
 
     def spent(self) -> float:
         """US dollars of all runs so far: paid, assumed, and lost in runs that were killed."""
@@ -102,7 +104,10 @@ class Ledger:
         """Return once the log knows that calls under way may cost `amount` US dollars together."""
         if amount > self._allowed:
             self._allowed = 2 * amount
-            await self._commit({"allowances": [(self._run, self._allowed, False)]})
+            rows = {"allowances": [(self._run, self._allowed, False)]}
+            self._known = asyncio.ensure_future(self._commit(rows))
+        if self._known is not None:  # nobody goes on before it is there, whoever asked for it
+            await asyncio.shield(self._known)
 
     def close(self) -> None:
         """Nothing is under way any more."""
@@ -190,11 +195,11 @@ class Ledger:
 def _unused_replies(log: Log) -> dict[str, Reply]:
     """Replies that were paid for and are in no finished turn or replay yet, by key."""
     found = log.rows(
-        f"SELECT key, {_REPLY} FROM calls c WHERE status = 'ok' AND CASE stage "
+        f"SELECT key, finish, {_REPLY} FROM calls c WHERE status = 'ok' AND CASE stage "
         "WHEN 'play' THEN NOT EXISTS (SELECT 1 FROM turns t WHERE t.room = c.room "
         "AND t.round = c.round AND t.seat = c.seat) "
         "WHEN 'replay' THEN NOT EXISTS (SELECT 1 FROM replays r WHERE r.room = c.room "
         "AND r.round = c.round AND r.seat = c.seat AND r.removed = c.removed "
         "AND r.replicate = c.replicate) ELSE false END"
     )
-    return {key: Reply(*fields) for key, *fields in found}
+    return {key: replace(Reply(*fields), failed=unusable(finish)) for key, finish, *fields in found}

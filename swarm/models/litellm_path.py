@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -94,7 +95,7 @@ class LiteLLM:
         except Exception as error:
             failed = _failed(error)
             if failed is None:
-                raise
+                raise error from None
             raise failed from None  # the original holds headers, which hold keys
         return answer_of(answer.model_dump())
 
@@ -121,21 +122,56 @@ _BY_NAME = {
 }
 
 
+_WITHOUT_ANSWER = {
+    "ConnectError": Fault.UNREACHED,
+    "ClientConnectorError": Fault.UNREACHED,
+    "TransportError": Fault.CONNECTION,
+    "ClientError": Fault.CONNECTION,
+    "JSONDecodeError": Fault.BAD_BODY,
+}
+"""What lies beneath a status of 500 that litellm made up; the first that is there counts."""
+
+_ANSWERED = frozenset({"HTTPStatusError", "APIStatusError"})
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _code(chain: list[BaseException]) -> str | None:
+    """The provider's code: litellm puts the status in its place, beneath it is the true one."""
+    for link in chain:
+        body = getattr(link, "body", None)
+        body = body if isinstance(body, dict) else {}
+        for code in (getattr(link, "code", None), body.get("code"), body.get("type")):
+            if isinstance(code, str) and not code.isdigit():
+                return code
+    return None
+
+
 def _failed(error: Exception) -> CallFailed | None:
     """The fault that an exception of litellm's stands for; None for a bug of ours."""
     if type(error).__module__.split(".")[0] not in ("litellm", "openai", "httpx", "aiohttp"):
         return None
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
-    code = getattr(error, "code", None)
-    code = code if isinstance(code, str) else None
-    text = str(error)
-    if "insufficient_quota" in text:
-        code = "insufficient_quota"
+    chain = list(_chain(error))
+    code = "insufficient_quota" if "insufficient_quota" in str(error) else _code(chain)
     names = [kind.__name__ for kind in type(error).__mro__]
     fault = next((_BY_NAME[name] for name in names if name in _BY_NAME), None)
-    if code == "insufficient_quota":
+    beneath = {
+        kind.__name__
+        for link in chain
+        if not type(link).__module__.startswith("litellm")
+        for kind in type(link).__mro__
+    }
+    lost = next((_WITHOUT_ANSWER[name] for name in _WITHOUT_ANSWER if name in beneath), None)
+    if status is not None and fault_of_status(status, code) is Fault.NO_MONEY:
         fault = Fault.NO_MONEY
+    elif fault in (Fault.SERVER, Fault.CONNECTION) and lost and not beneath & _ANSWERED:
+        fault, status = lost, 200 if lost is Fault.BAD_BODY else None
     elif fault is None or names[0] == "APIError":
         fault = fault_of_status(status, code) if status else Fault.CONNECTION
     headers = getattr(getattr(error, "response", None), "headers", None) or {}

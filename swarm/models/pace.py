@@ -12,6 +12,10 @@ little for a single refusal, much when the limit has fallen. It shrinks once a l
 that were under way already say nothing new. Refusals without any success between them pause all
 calls, for twice as long each time, and a Retry-After is obeyed, up to a minute.
 
+A provider short of capacity refuses a share of calls whatever we do. So when a halved window is
+refused as often as the whole one was, the window is not to blame: it is given back and grows until
+refusals become more.
+
 References
 ----------
 D.-M. Chiu, R. Jain (1989), Analysis of the increase and decrease algorithms for congestion
@@ -30,9 +34,13 @@ _SMALLEST = 0.005
 _RECENT = 40  # calls over which refusals are counted
 _GROWTH = 0.0005  # of the window, for each success near the last refusal
 _FASTEST = 0.02  # of the window, for each success, however long all went well
+_BACK = 0.005  # of the window, for each success while it is not to blame
 _CALM = 400.0  # successes over which growth doubles, then quadruples, ...
 _LITTLE, _MUCH = 0.96, 0.7  # what is left of the window
 _LONGEST_PAUSE = 30.0
+_JUDGED = 100  # calls over which it is judged whether the window is to blame
+_MANY = 0.25  # of calls refused: no need to judge, the limit has fallen
+_FEW = 0.035  # of calls refused: what probing a limit takes, no reason to judge
 
 
 class Pace:
@@ -58,6 +66,7 @@ class Pace:
         self._refused_in_a_row = 0
         self._shrunk_at = -1.0
         self._recent: deque[bool] = deque(maxlen=_RECENT)
+        self._blame = _Blame()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -114,6 +123,9 @@ class Pace:
 
     def _learn(self, slot: Slot) -> None:
         now = self._clock()
+        if (slot.refused or slot.answered) and slot.started > self._shrunk_at:
+            back = self._blame.saw(slot.refused, self.window)
+            self.window = max(self.window, back)
         if slot.refused:
             self._recent.append(True)
             self._refused(now, slot)
@@ -127,10 +139,12 @@ class Pace:
 
     def _grow(self) -> None:
         # Not while the window is not used: an idle provider says nothing about its limit.
-        if self.in_flight + 1 < 0.7 * self.window:
+        if self.in_flight + 1 < 0.7 * int(self.window):
             return
         if self._starting:
             step = 0.5 if self.window < 8 else 1.0
+        elif not self._blame.ours:
+            step = min(self.window * _BACK, 1.0)
         else:
             rate = min(_FASTEST, _GROWTH * (1 + self._calm / _CALM) ** 3)
             step = min(self.window * rate, 1.0)
@@ -139,18 +153,71 @@ class Pace:
         self.window = min(float(self.most), self.window + step)
 
     def _refused(self, now: float, slot: Slot) -> None:
-        self._calm = 0
         self._refused_in_a_row += 1
-        if slot.started > self._shrunk_at:
+        if self._blame.ours or self._starting:
+            self._calm = 0
+        if slot.started > self._shrunk_at and (self._blame.ours or self._starting):
             share = sum(self._recent) / len(self._recent)
             keep = _MUCH if share > 0.15 or self._starting else _LITTLE
-            self.window = max(_SMALLEST, self.window * keep)
+            floor = self._blame.floor if share < _MANY else _SMALLEST
+            self.window = max(min(self.window, floor), self.window * keep)
             self._shrunk_at = now
             self._starting = False
         pause = slot.retry_after or 0.0
         if self._refused_in_a_row > 3:
             pause = max(pause, min(_LONGEST_PAUSE, 0.1 * 2.0 ** (self._refused_in_a_row - 4)))
         self._next_start = max(self._next_start, now + pause)
+
+
+class _Blame:
+    """Whether refusals are about our window: whether a smaller one is refused less.
+
+    Attributes
+    ----------
+    ours : bool
+    """
+
+    def __init__(self) -> None:
+        self.ours = True
+        self._calls = self._refused = 0
+        self._widest = 0.0
+        self._before: tuple[float, float] | None = None  # window, and the share refused under it
+        self._trial = False  # the window is half of that: is the share too?
+
+    @property
+    def floor(self) -> float:
+        """What the window is not shrunk below before it is judged."""
+        widest = self._before[0] if self._before else self._widest
+        return max(_SMALLEST, widest / 4)
+
+    def saw(self, refused: bool, window: float) -> float:
+        """Take note of a call that was answered or refused for load under `window`.
+
+        Returns the window to go back to when it was shrunk for nothing, else 0.
+        """
+        if self.ours and self._before and self._trial != (window < self._before[0] / 2):
+            self._trial = not self._trial
+            self._calls = self._refused = 0
+        self._calls += 1
+        self._refused += refused
+        self._widest = max(self._widest, window)
+        if self._calls < _JUDGED:
+            return 0.0
+        share = self._refused / self._calls
+        self._calls = self._refused = 0
+        widest, self._widest = self._widest, 0.0
+        if not self.ours:
+            assert self._before is not None
+            if share > 1.5 * self._before[1] + 0.03:
+                self.ours, self._before = True, (widest, share)
+            return 0.0
+        back = 0.0
+        if self._trial and self._before and max(_FEW, self._before[1] / 2) <= share < _MANY:
+            self.ours, back = False, self._before[0]
+        if self._trial or self._before is None or widest > self._before[0]:
+            self._before = (widest, share) if share >= _FEW else None
+        self._trial = False
+        return back
 
 
 class Slot:

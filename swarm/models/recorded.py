@@ -45,6 +45,6 @@ def records_of(log: Log, rooms: Iterable[str]) -> dict[str, Record]:
     )
     for room, round, seat, failed, *reply_fields in used:
         turns = found.setdefault(room, {})
-        reply = replace(Reply(*reply_fields), failed=failed)
+        reply = replace(Reply(*reply_fields), failed=failed, final=True)  # it took effect
         turns[round, seat] = (*turns.get((round, seat), ()), reply)
     return dict(found)

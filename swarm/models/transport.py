@@ -76,6 +76,16 @@ class Transport(Protocol):
         ...
 
 
+def unusable(finish: str | None) -> str | None:
+    """Why a reply that ended for the reason `finish` is none, whatever its text."""
+    return "cut off at max_tokens" if finish == "length" else None
+
+
+def _count(value: Any) -> int | None:
+    """A number of tokens, None when it is anything else."""
+    return value if type(value) is int and 0 <= value < 2**31 else None
+
+
 def _word(value: Any) -> str | None:
     return storable(value[:MAX_REPLY]) if isinstance(value, str) and value else None
 
@@ -97,7 +107,7 @@ def answer_of(body: Any) -> Answer:
         if isinstance(text, list):
             text = "".join(str(part.get("text", "")) for part in text)
         usage = body.get("usage") or {}
-        tokens_in = usage.get("prompt_tokens") or None
+        tokens_in = _count(usage.get("prompt_tokens")) or None
         inside = usage.get("prompt_tokens_details") or {}
         out = usage.get("completion_tokens_details") or {}
         # Kimi reports cached tokens beside the others, not among the details.
@@ -107,9 +117,9 @@ def answer_of(body: Any) -> Answer:
             finish=_word(choice.get("finish_reason")),
             reasoning=_word(message.get("reasoning_content") or message.get("reasoning")),
             tokens_in=tokens_in,
-            tokens_cached=cached if tokens_in else None,
-            tokens_out=usage.get("completion_tokens") if tokens_in else None,
-            tokens_reasoning=out.get("reasoning_tokens") if tokens_in else None,
+            tokens_cached=_count(cached) if tokens_in else None,
+            tokens_out=_count(usage.get("completion_tokens")) if tokens_in else None,
+            tokens_reasoning=_count(out.get("reasoning_tokens")) if tokens_in else None,
             served_by=_word(body.get("model")),
             fingerprint=_word(body.get("system_fingerprint")),
         )
