@@ -5,7 +5,7 @@ given probabilities it does one of `KINDS` instead. It can hide a limit (calls a
 minute), and it keeps books: what it was asked, what it answered in full, and what it would bill.
 
 In a process of its own: ``python fault_server.py`` prints its port. ``POST /control`` changes its
-`Settings` (a JSON object of some fields), ``GET /books`` returns `Books`.
+`Settings` (a JSON object of some fields), ``GET /books`` returns `Books`; see `serving` for both.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import random
 import sys
 import time
+import zlib
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -44,8 +47,32 @@ KINDS = (
     "10 MB content",
     "slow drip",
 )
-DELIVERED = frozenset({"null usage", "wrong schema", "fenced JSON", "10 MB content"})
-"""Kinds that are replies all the same: a valid answer reaches the caller."""
+DELIVERED = frozenset(
+    {
+        "empty content",
+        "finish_reason length",
+        "null usage",
+        "wrong schema",
+        "fenced JSON",
+        "10 MB content",
+    }
+)
+"""Kinds that are replies all the same, good or bad: an answer reaches the caller in full."""
+REFUSALS = {
+    "429 with Retry-After": (429, "rate_limit_exceeded"),
+    "429": (429, "rate_limit_exceeded"),
+    "500": (500, "server_error"),
+    "503": (503, "overloaded"),
+    "408": (408, "timeout"),
+    "401": (401, "invalid_api_key"),
+    "insufficient_quota": (429, "insufficient_quota"),
+    "400": (400, "invalid_request"),
+    "402": (402, "payment_required"),
+    "403": (403, "forbidden"),
+    "404": (404, "model_not_found"),
+}
+"""Status and code of kinds that are errors; those that are not in `KINDS` come by `script` only."""
+READ = 20_000  # characters of a reply that a caller can be expected to keep
 
 
 @dataclass
@@ -53,6 +80,12 @@ class Settings:
     """How the server behaves; times in seconds, prices in US dollars a million tokens."""
 
     faults: dict[str, float] = field(default_factory=dict)
+    sticky: dict[str, float] = field(default_factory=dict)  # the same for the same prompt and seed
+    script: list[str] = field(default_factory=list)  # kinds of the next calls, one each, "" is none
+    refuse: list[str] = field(default_factory=list)  # parameters that are answered with 400
+    usage: dict[str, Any] = field(default_factory=dict)  # laid over the true usage
+    retry_after: str = "0.2"
+    journal: bool = False
     latency: float = 0.0
     at_once: int = 0  # 0 for no limit
     per_minute: int = 0
@@ -75,6 +108,10 @@ class Books:
     billed: float = 0.0
     kinds: dict[str, int] = field(default_factory=dict)
     delivered: dict[str, int] = field(default_factory=dict)  # by hash of prompt and seed
+    last: dict[str, Any] = field(default_factory=dict)  # body of the last call, messages aside
+    last_header: str | None = None  # its Authorization
+    times: list[float] = field(default_factory=list)  # of the answers in it
+    journal: list[tuple[int, str, int]] = field(default_factory=list)  # seed, kind, CRC of reply
 
 
 class FaultServer:
@@ -122,7 +159,9 @@ class FaultServer:
             if settings.latency:
                 await asyncio.sleep(settings.latency)
             body = await request.json()
-            kind = self._fault()
+            books.last = {name: value for name, value in body.items() if name != "messages"}
+            books.last_header = request.headers.get("Authorization")
+            kind = "400" if set(settings.refuse) & body.keys() else self._fault(body)
             if kind:
                 books.kinds[kind] = books.kinds.get(kind, 0) + 1
             return await self._answer(request, body, kind)
@@ -144,38 +183,40 @@ class FaultServer:
             self._tokens -= 1
         return False
 
-    def _fault(self) -> str | None:
+    def _fault(self, body: dict[str, Any]) -> str | None:
+        if self.settings.script:
+            return self.settings.script.pop(0) or None
         draw = self._dice.random()
         for kind, share in self.settings.faults.items():
             draw -= share
             if draw < 0:
                 return kind
+        draw = int(_key(body)[:8], 16) / 2**32
+        for kind, share in self.settings.sticky.items():
+            draw -= share
+            if draw < 0:
+                return kind
         return None
+
+    def _note(self, body: dict[str, Any], kind: str | None, text: str = "") -> None:
+        if self.settings.journal:
+            crc = zlib.crc32(text[:READ].encode())
+            self.books.journal.append((body.get("seed") or 0, kind or "", crc))
+            self.books.times.append(time.monotonic())
 
     async def _answer(
         self, request: web.Request, body: dict[str, Any], kind: str | None
     ) -> web.StreamResponse:
-        refused = {
-            "429 with Retry-After": (429, "rate_limit_exceeded", {"Retry-After": "0.2"}),
-            "429": (429, "rate_limit_exceeded", {}),
-            "500": (500, "server_error", {}),
-            "503": (503, "overloaded", {}),
-            "408": (408, "timeout", {}),
-            "401": (401, "invalid_api_key", {}),
-            "insufficient_quota": (429, "insufficient_quota", {}),
-        }
-        if kind in refused:
-            status, code, headers = refused[kind]
-            return _error(status, code, headers)
+        if kind in REFUSALS:
+            status, code = REFUSALS[kind]
+            self._note(body, kind)
+            after = {"Retry-After": self.settings.retry_after} if "Retry-After" in kind else None
+            return _error(status, code, after, str(request.headers.get("Authorization")))
         if kind == "hang":
+            self._note(body, kind)
             await asyncio.sleep(3600)
         completion = await self._completion(body, kind)
-        usage = completion["usage"]
-        if usage:
-            self.books.billed += (
-                usage["prompt_tokens"] * self.settings.price_in
-                + usage["completion_tokens"] * self.settings.price_out
-            ) / 1e6
+        self._note(body, kind, completion["choices"][0]["message"]["content"])
         text = json.dumps(completion)
         if kind == "invalid JSON":
             text = text[: len(text) // 2] + "}}"
@@ -183,9 +224,7 @@ class FaultServer:
             return await self._broken(request, text.encode(), kind)
         if kind is None or kind in DELIVERED:
             self.books.answered += 1
-            key = hashlib.md5(
-                json.dumps([body["model"], body["messages"], body.get("seed")]).encode()
-            ).hexdigest()
+            key = _key(body)
             self.books.delivered[key] = self.books.delivered.get(key, 0) + 1
         return web.Response(text=text, content_type="application/json")
 
@@ -196,10 +235,12 @@ class FaultServer:
         if self.settings.surrogate and model is not None:
             prompt = Prompt((block("system", system),), (block("user", turn),))
             text = (await model.reply(prompt, body.get("seed") or 0)).text
-        usage: dict[str, int] | None = {
-            "prompt_tokens": (len(system) + len(turn)) // 4,
-            "completion_tokens": max(1, len(text) // 4),
-        }
+        given, asked = (len(system) + len(turn)) // 4, max(1, len(text) // 4)
+        self.books.billed += (
+            given * self.settings.price_in + asked * self.settings.price_out
+        ) / 1e6
+        usage: dict[str, Any] | None = {"prompt_tokens": given, "completion_tokens": asked}
+        usage |= self.settings.usage
         finish = "stop"
         if kind == "empty content":
             text = ""
@@ -238,14 +279,23 @@ class FaultServer:
             if request.transport is not None:
                 request.transport.abort()
             return response
-        for at in range(len(data)):
-            await response.write(data[at : at + 1])
-            await asyncio.sleep(0.5)
+        with suppress(ConnectionError):  # the caller has enough of it
+            for at in range(len(data)):
+                await response.write(data[at : at + 1])
+                await asyncio.sleep(0.5)
         return response
 
 
-def _error(status: int, code: str, headers: dict[str, str] | None = None) -> web.Response:
-    body = {"error": {"message": "no: your key sk-marked-secret", "type": code, "code": code}}
+def _key(body: dict[str, Any]) -> str:
+    asked = [body["model"], body["messages"], body.get("seed")]
+    return hashlib.md5(json.dumps(asked).encode()).hexdigest()
+
+
+def _error(
+    status: int, code: str, headers: dict[str, str] | None = None, header: str = ""
+) -> web.Response:
+    """An error whose message holds the caller's key, as some providers' messages do."""
+    body = {"error": {"message": f"no: your key {header}", "type": code, "code": code}}
     return web.json_response(body, status=status, headers=headers)
 
 
@@ -256,6 +306,7 @@ def shares(total: float, kinds: tuple[str, ...] = KINDS) -> dict[str, float]:
 
 async def serve() -> None:
     """Serve on a free port of this machine and print it."""
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # callers give up all the time
     runner = web.AppRunner(FaultServer().app(), access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", int(sys.argv[1]) if sys.argv[1:] else 0).start()
