@@ -9,6 +9,7 @@ Machines are shared and noisy: compare sizes of one run, not runs.
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,8 @@ def stages(rooms: int, path: Path) -> dict[str, float]:
             "(SELECT count(*) FROM replays)"
         )[0]
     took |= dict(zip(("turns", "posts", "replays"), map(float, counts), strict=True))
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    took["CPU s"] = sum(usage.ru_utime + usage.ru_stime for usage in spent)
     return took
 
 
@@ -108,13 +111,14 @@ def main() -> None:
             f"{label:<22}"
             + "".join(f"{results[r][count] / results[r][stage]:>14,.0f}" for r in sizes)
         )
-    for label in ("wall", "peak MB", "log MB"):
+    for label in ("wall", "CPU s", "peak MB", "log MB"):
         print(f"{label:<22}" + "".join(f"{results[r][label]:>14,.1f}" for r in sizes))
     first, last = sizes[0], sizes[-1]
     if last > first:
         print(
             f"{last / first:.0f}x the rooms: {results[last]['wall'] / results[first]['wall']:.1f}x "
-            f"the time, {results[last]['peak MB'] / results[first]['peak MB']:.2f}x the memory"
+            f"the time, {results[last]['CPU s'] / results[first]['CPU s']:.1f}x the CPU, "
+            f"{results[last]['peak MB'] / results[first]['peak MB']:.2f}x the memory"
         )
 
 
