@@ -54,12 +54,12 @@ def verify(log: Log) -> Iterator[Difference]:
 
     A room that asks for a reply which the log does not hold differs in its turns.
     """
+    ours = {spec.room for spec in log.study.specs()}
+    for table in ("rooms", "seats", *DERIVED):
+        for room, count in log.rows(f'SELECT room, count(*) FROM "{table}" GROUP BY room'):
+            if room not in ours:
+                yield Difference(room, table, (), ((count, "rows of a room the study has not"),))
     finished = {room for (room,) in log.rows("SELECT room FROM outcomes")}
-    stray = log.rows(
-        "SELECT room, count(*) FROM turns WHERE room NOT IN (SELECT room FROM rooms) GROUP BY room"
-    )
-    for room, count in stray:
-        yield Difference(room, "rooms", (), ((count, "turns of a room that the study has not"),))
     specs = (spec for spec in log.study.specs() if spec.room in finished)
     with progress("verify", total=len(finished)) as bar:
         for some in chunked(specs, _ROOMS_AT_ONCE):

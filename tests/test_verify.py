@@ -128,7 +128,6 @@ def test_every_single_change_is_found(honest: Path, tmp_path: Path, what: str) -
         assert list(verify(log)) != []
 
 
-@pytest.mark.xfail(strict=True, reason="verify looks for strangers in `turns` only")
 @pytest.mark.parametrize(
     "tables", [("rooms", "outcomes", "turns"), ("outcomes",), ("filings",), ("rooms",)]
 )
