@@ -55,6 +55,8 @@ check: lint types imports test
 
 bench: setup
 	$(BIN)/python tests/bench/pipeline.py
+	$(BIN)/python tests/bench/gateway.py
+	$(BIN)/python tests/bench/pace.py
 
 clean:
 	rm -rf .venv out build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
