@@ -71,7 +71,7 @@ def replay_study(
                 writer.put(batch)
                 bar.update(batch["replays"].num_rows)
         else:
-            asyncio.run(_replay_live(log, jobs, writer, spending, bar))
+            asyncio.run(_replay_live(log, jobs, writer, spending, bar, lacking))
 
 
 def require_tagged(log: Log, tagger: str) -> None:
@@ -123,7 +123,12 @@ def _replay_job(job: _Job) -> Batch:
 
 
 async def _replay_live(
-    log: Log, jobs: Iterator[_Job], writer: Writer, spending: Spending | None, bar: Any
+    log: Log,
+    jobs: Iterator[_Job],
+    writer: Writer,
+    spending: Spending | None,
+    bar: Any,
+    lacking: int,
 ) -> None:
     """Replay decisions with live models, many at once, each logged when it is there."""
     game = log.study.game
@@ -131,13 +136,17 @@ async def _replay_live(
     async with gateway_of(log, writer, spending) as gateway:
         models = models_for(game, log.study.all_models, live=gateway.models)
 
+        done = 0
+
         async def replay_on() -> None:
+            nonlocal done
             for job, decision, replicate, setting in todo:
                 model = models[setting.model]
                 row = await _replay(game, job, decision, replicate, setting, model)
                 writer.put_rows({"replays": [row]})
                 bar.update(1)
-                bar.set_postfix_str(gateway.money())
+                done += 1
+                bar.set_postfix_str(gateway.money(done=done, left=lacking - done))
 
         await together(replay_on, IN_FLIGHT)
 

@@ -105,7 +105,7 @@ async def _play_live(
     todo = iter(specs)
     async with gateway_of(log, writer, spending) as gateway:
         models = models_for(study.game, study.all_models, live=gateway.models)
-        at_start, finished = gateway.budget.spent, 0
+        finished = 0
 
         async def play_on() -> None:
             nonlocal finished
@@ -115,9 +115,7 @@ async def _play_live(
                 await play_room(study.game, spec, models, record=record, sink=sink)
                 finished += 1
                 bar.update(1)
-                per_room = (gateway.budget.spent - at_start) / finished
-                forecast = gateway.budget.spent + per_room * (len(specs) - finished)
-                bar.set_postfix_str(f"{gateway.money()}, ${forecast:.2f} forecast")
+                bar.set_postfix_str(gateway.money(done=finished, left=len(specs) - finished))
 
         await together(play_on, min(ROOMS_IN_FLIGHT, len(specs)))
 

@@ -84,7 +84,8 @@ class Gateway:
 
     async def __aenter__(self) -> Self:
         self.ledger = Ledger(self._log, self._writer)
-        self.budget = Budget(self._spending.budget_usd, spent=self.ledger.spent())
+        self._spent_at_start = self.ledger.spent()
+        self.budget = Budget(self._spending.budget_usd, spent=self._spent_at_start)
         for name, settings in self._settings.items():
             self.models[name] = self._open(name, settings)
         watch = asyncio.create_task(self._watch())
@@ -116,10 +117,18 @@ class Gateway:
         self._provider_of[name] = self._providers[shared]
         return LiveModel(self.call, name, settings, price, transport_of(settings), self._schema)
 
-    def money(self) -> str:
-        """The books in a few words, for a progress line."""
-        spent = f"${self.budget.spent:.2f}"
-        return f"{spent} + {self.budget.reserved:.2f} reserved"
+    def money(self, *, done: int, left: int) -> str:
+        """The books in a few words, for a progress line.
+
+        Parameters
+        ----------
+        done, left : int
+            Rooms or replays of this run; the forecast takes those left to cost as much as those
+            done.
+        """
+        spent = self.budget.spent
+        forecast = spent + (spent - self._spent_at_start) / max(done, 1) * left
+        return f"${spent:.2f} spent, {self.budget.reserved:.2f} reserved, {forecast:.2f} forecast"
 
     async def call(self, model: LiveModel, prompt: Prompt, seed: int) -> Reply:
         """One reply of `model`; see the module for what happens on the way."""
