@@ -39,7 +39,7 @@ def _connect(
     settings: dict[str, Any] = {
         "memory_limit": "256MB",
         "threads": 2,
-        "wal_autocheckpoint": "64MB",
+        "wal_autocheckpoint": "16MB",
         "autoinstall_known_extensions": False,  # it would be fetched to read a foreign file
     }
     try:

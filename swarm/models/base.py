@@ -92,6 +92,18 @@ class Draw:
     replicate: int = 0
     attempt: int = 0
 
+    def fields(self) -> tuple[str, str, int, int, int, int, int]:
+        """All of it, in order; dataclasses.astuple would copy deeply, at a call's price."""
+        return (
+            self.stage,
+            self.room,
+            self.round,
+            self.seat,
+            self.removed,
+            self.replicate,
+            self.attempt,
+        )
+
 
 _draw: ContextVar[Draw | None] = ContextVar("draw", default=None)
 

@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 from swarm.log.store import Log, Writer, commit
@@ -42,7 +42,7 @@ def call_key(
         The model's name at its provider.
     """
     blocks = [b.id for b in prompt.system], [b.id for b in prompt.turn]
-    whole = json.dumps([identity, parameters, blocks, astuple(draw), seed], sort_keys=True)
+    whole = json.dumps([identity, parameters, blocks, draw.fields(), seed], sort_keys=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
@@ -106,7 +106,8 @@ class Ledger:
             self._allowed = 2 * amount
             rows = {"allowances": [(self._run, self._allowed, False)]}
             self._known = asyncio.ensure_future(self._commit(rows))
-        if self._known is not None:  # nobody goes on before it is there, whoever asked for it
+        # Nobody goes on before it is there, whoever asked for it.
+        if self._known is not None and not self._known.done():
             await asyncio.shield(self._known)
 
     def close(self) -> None:
@@ -140,7 +141,7 @@ class Ledger:
         """
         row: tuple[Any, ...] = (
             key,
-            *astuple(draw),
+            *draw.fields(),
             model,
             json.dumps(sent, sort_keys=True),
             "failed" if reply is None else "ok",

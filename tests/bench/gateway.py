@@ -86,7 +86,7 @@ async def through_gateway(
 
 async def main() -> None:
     """Print the table."""
-    calls = int(sys.argv[1]) if sys.argv[1:] else 2000
+    calls = int(sys.argv[1]) if sys.argv[1:] else 3000
     long = int(sys.argv[2]) if sys.argv[2:] else 64_000
     server = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
