@@ -72,7 +72,7 @@ class NoGateway:
     async def __aexit__(self, *_: object) -> None:
         pass
 
-    def money(self) -> str:
+    def money(self, *, done: int, left: int) -> str:
         return "$0"
 
 
