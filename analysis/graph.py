@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 
+from analysis.summary import surrogates_of
 from swarm.log.store import Log
 
 
@@ -32,7 +33,7 @@ def influence_graph(
     """
     if by not in ("name", "model"):
         raise ValueError(f"by={by!r}: give 'name' or 'model'")
-    graph: nx.DiGraph[str] = nx.DiGraph(agents="surrogate agents" if _surrogates(log) else "")
+    graph: nx.DiGraph[str] = nx.DiGraph(agents="surrogate agents" if surrogates_of(log) else "")
     for (node,) in log.rows(
         f"SELECT DISTINCT {by} FROM seats WHERE $1 IS NULL OR room = $1 ORDER BY 1", [room]
     ):
@@ -47,7 +48,3 @@ def influence_graph(
     ):
         graph.add_edge(author, follower, weight=weight, followed=followed)
     return graph
-
-
-def _surrogates(log: Log) -> bool:
-    return bool(log.value("SELECT surrogates FROM studies"))

@@ -74,14 +74,21 @@ def play_study(log: Log, workers: Workers, spending: Spending | None = None) -> 
             asyncio.run(_play_live(log, list(todo), writer, spending, bar))
 
 
-def _play_job(job: _Job) -> Batch:
-    """Play rooms of surrogates, whole, in a worker process."""
-    scenario = scenario_named(job.scenario)
+def _kept_whole() -> tuple[Rows, Callable[[Rows], None]]:
+    """Rows, and a sink that adds a room's to them."""
     rows: Rows = {}
 
     def keep(more: Rows) -> None:
         for table, given in more.items():
             rows.setdefault(table, []).extend(given)
+
+    return rows, keep
+
+
+def _play_job(job: _Job) -> Batch:
+    """Play rooms of surrogates, whole, in a worker process."""
+    scenario = scenario_named(job.scenario)
+    rows, keep = _kept_whole()
 
     async def play() -> None:
         for spec in job.specs:
@@ -166,11 +173,7 @@ def replayed_rows(log: Log, spec: RoomSpec, record: Record | None = None) -> Row
     LookupError
         When the room asks for a reply that the log does not hold.
     """
-    rows: Rows = {}
-
-    def keep(more: Rows) -> None:
-        for table, given in more.items():
-            rows.setdefault(table, []).extend(given)
+    rows, keep = _kept_whole()
 
     if record is None:
         record = records_of(log, [spec.room]).get(spec.room, {})
