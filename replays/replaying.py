@@ -21,9 +21,10 @@ from swarm.models.base import Draw, Model
 from swarm.models.gateway import Spending
 from swarm.pool import Workers
 from swarm.progress import progress
-from swarm.runner import chunked, gateway_of, together
+from swarm.runner import chunked, gateway_of
 from swarm.scenario import Scenario, scenario_named
 from swarm.streams import seed_of
+from swarm.tasks import all_of
 from swarm.turn import hear
 
 REPLAYS_PER_JOB = 1024
@@ -148,7 +149,7 @@ async def _replay_live(
                 done += 1
                 bar.set_postfix_str(gateway.money(done=done, left=lacking - done))
 
-        await together(replay_on, IN_FLIGHT)
+        await all_of(replay_on() for _ in range(IN_FLIGHT))
 
 
 async def _replay(

@@ -9,7 +9,6 @@ checking a log is playing it with a record alone.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +20,7 @@ from swarm.models.base import Draw, Model, Reply
 from swarm.prompt import Block, Prompt
 from swarm.scenario import Rows, Scenario
 from swarm.streams import seed_of, stream
+from swarm.tasks import all_of
 from swarm.turn import Heard, hear
 
 Record = Mapping[tuple[int, int], tuple[Reply, ...]]
@@ -208,7 +208,7 @@ async def play_room(
         if len(asks) == 1:
             answers = [await _answer(asks[0], spec, models, record)]
         else:
-            answers = await asyncio.gather(*(_answer(a, spec, models, record) for a in asks))
+            answers = await all_of(_answer(a, spec, models, record) for a in asks)
         for asked, heard in zip(asks, answers, strict=True):
             _deliver(desk.env, asked, heard)
     if process.is_alive:

@@ -7,7 +7,7 @@ logged whole; rooms with a live model turn by turn, and go on from the last turn
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from swarm.pool import Workers
 from swarm.progress import progress
 from swarm.room import Record, play_room
 from swarm.scenario import Rows, scenario_named
+from swarm.tasks import all_of
 
 ROOMS_PER_JOB = 8
 ROOMS_IN_FLIGHT = 200
@@ -124,7 +125,7 @@ async def _play_live(
                 bar.update(1)
                 bar.set_postfix_str(gateway.money(done=finished, left=len(specs) - finished))
 
-        await together(play_on, min(ROOMS_IN_FLIGHT, len(specs)))
+        await all_of(play_on() for _ in range(min(ROOMS_IN_FLIGHT, len(specs))))
 
 
 def gateway_of(log: Log, writer: Writer, spending: Spending | None) -> Gateway:
@@ -132,16 +133,6 @@ def gateway_of(log: Log, writer: Writer, spending: Spending | None) -> Gateway:
     study = log.study
     schema = study.game.reply_schema(study.room_settings)
     return Gateway(log, writer, study.live_models, schema=schema, spending=spending)
-
-
-async def together(work: Callable[[], Coroutine[Any, Any, None]], count: int) -> None:
-    """Run `count` tasks of `work`; the first fault stops all and is raised as itself."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(count):
-                group.create_task(work())
-    except BaseExceptionGroup as faults:
-        raise faults.exceptions[0] from None
 
 
 def _new_only(writer: Writer, record: Record) -> Callable[[Rows], None]:

@@ -36,10 +36,7 @@ def command(file: Path, by: tuple[str, ...]) -> None:
             "count(*) FILTER (status = 'ok' AND cost IS NULL) "
             f"FROM calls GROUP BY ALL ORDER BY {columns}"
         )
-        lost = log.value(
-            "SELECT coalesce(sum(lost), 0) FROM (SELECT max(amount) AS lost FROM allowances "
-            "GROUP BY run HAVING NOT bool_or(closed))"
-        )
+        lost = log.value("SELECT coalesce(sum(amount), 0) FROM losses")
     if not rows:
         click.echo(f"{file} holds no live call; surrogate agents cost nothing")
         return

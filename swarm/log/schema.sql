@@ -253,6 +253,8 @@ CREATE TABLE allowances (    -- most money that calls under way may cost, known 
     closed BOOLEAN           -- the run ended in order and nothing was under way
 );
 
+CREATE VIEW losses AS        -- US dollars that runs which did not end in order may have lost
+    SELECT run, max(amount) AS amount FROM allowances GROUP BY run HAVING NOT bool_or(closed);
 CREATE VIEW decisions AS     -- what agents did: services queried, changes filed
     SELECT room, round, position, seat, 'query' AS kind, query AS target FROM turns
     WHERE query IS NOT NULL

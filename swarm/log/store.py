@@ -23,6 +23,7 @@ import pyarrow as pa
 
 import swarm
 from swarm.errors import LogError
+from swarm.log.journal import journal_of
 from swarm.log.tables import Batch, batch_of, layout, schema_sql
 from swarm.scenario import Rows
 from swarm.study import Study, make_study
@@ -134,6 +135,11 @@ class Log:
     def _create(cls, path: Path, study: Study) -> Self:
         # Made under another name and renamed when whole: a kill leaves no half-made log behind.
         draft = path.with_name(f".{path.name}.new")
+        if journal_of(path).exists():
+            raise LogError(
+                f"{journal_of(path)} holds the last calls of a log {path} that is gone; put that "
+                "log back, or move this file away, or give another --out"
+            )
         try:
             draft.unlink(missing_ok=True)
             with _connect(draft, read_only=False, called=path) as con:
@@ -174,6 +180,17 @@ class Log:
     def value(self, sql: str, parameters: list[Any] | None = None) -> Any:
         """The single value that a query gives."""
         return self.rows(sql, parameters)[0][0]
+
+    def add_missing(self, batch: Batch) -> None:
+        """Insert those rows of `batch` that the log does not hold yet."""
+        self.con.execute("BEGIN")
+        for table, rows in batch.items():
+            self.con.register("incoming", rows)
+            self.con.execute(
+                f'INSERT INTO "{table}" SELECT * FROM incoming EXCEPT SELECT * FROM "{table}"'
+            )
+            self.con.unregister("incoming")
+        self.con.execute("COMMIT")
 
     def close(self) -> None:
         """Write everything into the file itself and let go of it."""
@@ -267,7 +284,8 @@ def commit(con: duckdb.DuckDBPyConnection, batch: Batch, *, first: tuple[str, ..
 @dataclass(frozen=True, slots=True)
 class _Item:
     rows: Batch | Rows
-    done: Callable[[], None]
+    done: Callable[[], None]  # when it was tried
+    committed: Callable[[], None] | None = None
 
 
 class Writer:
@@ -302,9 +320,16 @@ class Writer:
             self._waiting.put(_Item(rows, lambda: None))
 
     def put_durably(self, rows: Rows, committed: Callable[[], None]) -> None:
-        """As `put_rows`; `committed` is called, from the writer's thread, once they are safe."""
+        """As `put_rows`; `committed` is called, from the writer's thread, once the log has them."""
         self._check()
-        self._waiting.put(_Item(rows, committed))
+        self._waiting.put(_Item(rows, lambda: None, committed))
+
+    def flush(self) -> None:
+        """Return when everything handed over before is committed."""
+        reached = threading.Event()
+        self._waiting.put(_Item({}, reached.set))
+        reached.wait()
+        self._check()
 
     def _check(self) -> None:
         if self._error is not None:
@@ -326,6 +351,9 @@ class Writer:
             if group and self._error is None:
                 try:
                     commit(self._con, _merged([item.rows for item in group]))
+                    for item in group:
+                        if item.committed is not None:
+                            item.committed()
                 except BaseException as error:  # noqa: BLE001  handed to the producer
                     self._error = error
             for item in group:

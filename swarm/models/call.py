@@ -74,12 +74,12 @@ class Call:
             await self._budget.reserve(worst)
             self._reserved = worst
 
-    async def _risk(self) -> None:
-        """Return once the log knows that a try is made: a kill may lose what it costs."""
+    def _risk(self) -> None:
+        """Let the books know that a try is made: a kill may lose what it costs."""
         risked = self.assumed + (self._reserved or 0.0)
         self._budget.at_risk += risked - self._risked
         self._risked = risked
-        await self._ledger.allow(self._budget.at_risk)
+        self._ledger.allow(self._budget.at_risk)
 
     def end(self) -> None:
         """It is booked, or nothing was made of it: nothing is set aside or at risk any more."""
@@ -137,7 +137,7 @@ class Call:
             sent = False
             try:
                 await model.within_limits(self._request)
-                await self._risk()
+                self._risk()
                 slot.started = self._sent = monotonic()
                 sent = True
                 answer = await self._send()

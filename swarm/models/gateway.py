@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Self
@@ -86,8 +86,12 @@ class Gateway:
         self.ledger = Ledger(self._log, self._writer)
         self._spent_at_start = self.ledger.spent()
         self.budget = Budget(self._spending.budget_usd, spent=self._spent_at_start)
-        for name, settings in self._settings.items():
-            self.models[name] = self._open(name, settings)
+        try:
+            for name, settings in self._settings.items():
+                self.models[name] = self._open(name, settings)
+        except BaseException:
+            await self.ledger.close(in_order=True)
+            raise
         watch = asyncio.create_task(self._watch())
         self._exit.callback(watch.cancel)
         return self
@@ -96,8 +100,7 @@ class Gateway:
         for model in self.models.values():
             await model.transport.close()
         await self._exit.aclose()
-        if self.budget.reserved == 0:
-            self.ledger.close()
+        await self.ledger.close(in_order=self.budget.reserved == 0)
 
     def _open(self, name: str, settings: ModelSettings) -> LiveModel:
         check_model(name, settings)
@@ -171,26 +174,20 @@ class Gateway:
             ledger=self.ledger,
             flights=self._flights,
         )
-        handed_over = False
         try:
             reply, finish = await call.run()
-            handed_over = True  # from here on it is booked, even if we do not live to see it
-            await self._book(key, draw, model, sent, reply if call.answered else None, finish, call)
         except BaseException:
-            if handed_over:
-                call.settle(reply.cost or 0.0)
-            elif call.faults or call.assumed:
-                with suppress(asyncio.CancelledError):
-                    lost = self._book(key, draw, model, sent, None, None, call)
-                    await asyncio.shield(lost)
+            if call.faults or call.assumed:
+                self._book(key, draw, model, sent, None, None, call)
             raise
         else:
             call.settle(reply.cost or 0.0)
+            self._book(key, draw, model, sent, reply if call.answered else None, finish, call)
             return reply
         finally:
             call.end()
 
-    async def _book(
+    def _book(
         self,
         key: str,
         draw: Draw,
@@ -200,7 +197,7 @@ class Gateway:
         finish: str | None,
         call: Call,
     ) -> None:
-        await self.ledger.book(
+        self.ledger.book(
             key,
             draw,
             model.name,

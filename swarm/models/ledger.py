@@ -1,10 +1,11 @@
 """The books of live calls: what was sent, what came back, what it cost.
 
-A reply counts when its row is committed; only then does the room go on. So after a kill the same
-command finds every reply that was acted on, and pays at most for those again that were under way.
+A reply is in the journal before anything else happens; the log commits it a little later. So after
+a kill the same command finds every reply that came, and pays again at most for those that were
+under way.
 
 A kill also leaves money in doubt: calls under way may be billed without a row. So before more money
-is put at risk than ever before in this run, the larger amount is committed (an *allowance*); a run
+is put at risk than ever before in this run, the larger amount is booked (an *allowance*); a run
 that did not end in order is taken to have lost its allowance.
 """
 
@@ -13,10 +14,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from swarm.log.journal import Journal, journal_of
 from swarm.log.store import Log, Writer, commit
 from swarm.log.tables import batch_of
 from swarm.models.base import Draw, Reply
@@ -24,6 +26,7 @@ from swarm.models.faults import CallFailed
 from swarm.models.settings import ModelSettings, Price
 from swarm.models.transport import unusable
 from swarm.prompt import Prompt
+from swarm.scenario import Rows
 
 _REPLY = (
     "reply, reasoning, tokens_in, tokens_cached, tokens_out, tokens_reasoning, cost, latency, "
@@ -58,18 +61,18 @@ class Ledger:
     def __init__(self, log: Log, writer: Writer) -> None:
         self._log = log
         self._writer = writer
+        self._journal = Journal(journal_of(log.path))
+        _take_over(log, self._journal.entries())
         self._stored = _unused_replies(log)
         self._run = 1 + log.value("SELECT coalesce(max(run), 0) FROM allowances")
         self._allowed = 0.0
-        self._known: asyncio.Future[None] | None = None
 
     def spent(self) -> float:
         """US dollars of all runs so far: paid, assumed, and lost in runs that were killed."""
         return float(
             self._log.value(
                 "SELECT (SELECT coalesce(sum(coalesce(cost, 0) + assumed), 0) FROM calls) + "
-                "(SELECT coalesce(sum(lost), 0) FROM (SELECT max(amount) AS lost FROM allowances "
-                "GROUP BY run HAVING NOT bool_or(closed)))"
+                "(SELECT coalesce(sum(amount), 0) FROM losses)"
             )
         )
 
@@ -100,22 +103,30 @@ class Ledger:
             commit(self._log.con, batch_of({"prices": [row]}), first=(drop,))
         return price
 
-    async def allow(self, amount: float) -> None:
-        """Return once the log knows that calls under way may cost `amount` US dollars together."""
+    def allow(self, amount: float) -> None:
+        """See to it that the books know: calls under way may cost `amount` US dollars together."""
         if amount > self._allowed:
             self._allowed = 2 * amount
-            rows = {"allowances": [(self._run, self._allowed, False)]}
-            self._known = asyncio.ensure_future(self._commit(rows))
-        # Nobody goes on before it is there, whoever asked for it.
-        if self._known is not None and not self._known.done():
-            await asyncio.shield(self._known)
+            self._keep({"allowances": [(self._run, self._allowed, False)]})
 
-    def close(self) -> None:
-        """Nothing is under way any more."""
-        if self._allowed:
-            self._writer.put_rows({"allowances": [(self._run, self._allowed, True)]})
+    async def close(self, *, in_order: bool) -> None:
+        """Wait until the log holds everything.
 
-    async def book(
+        Parameters
+        ----------
+        in_order : bool
+            Nothing is under way any more.
+        """
+        held = False
+        try:
+            if in_order and self._allowed:
+                self._keep({"allowances": [(self._run, self._allowed, True)]})
+            await asyncio.to_thread(self._writer.flush)
+            held = True
+        finally:
+            self._journal.close(remove=held)
+
+    def book(
         self,
         key: str,
         draw: Draw,
@@ -128,7 +139,7 @@ class Ledger:
         assumed: float,
         seconds: float,
     ) -> None:
-        """Write a call that ended; returns once it is committed.
+        """Write a call that ended; a kill does not lose it.
 
         Parameters
         ----------
@@ -175,22 +186,21 @@ class Ledger:
                 )
                 for number, (failed, took) in enumerate(faults, 1)
             ]
-        await self._commit(rows)
+        self._keep(rows)
 
-    async def _commit(self, rows: dict[str, list[tuple[Any, ...]]]) -> None:
-        loop = asyncio.get_running_loop()
-        committed: asyncio.Future[None] = loop.create_future()
+    def _keep(self, rows: Rows) -> None:
+        number = self._journal.add(rows)
+        self._writer.put_durably(rows, partial(self._journal.committed, number))
 
-        def settle() -> None:
-            if not committed.done():
-                committed.set_result(None)
 
-        def tell() -> None:
-            with suppress(RuntimeError):  # the loop was closed: nobody waits any more
-                loop.call_soon_threadsafe(settle)
-
-        self._writer.put_durably(rows, tell)
-        await committed
+def _take_over(log: Log, entries: list[Rows]) -> None:
+    """Put rows of a journal into the log, but for those that it holds (a kill between the two)."""
+    whole: Rows = {}
+    for entry in entries:
+        for table, rows in entry.items():
+            whole.setdefault(table, []).extend(rows)
+    if whole:
+        log.add_missing(batch_of(whole))
 
 
 def _unused_replies(log: Log) -> dict[str, Reply]:

@@ -59,7 +59,7 @@ class Billing:
 
 
 class NoLedger:
-    async def allow(self, amount: float) -> None: ...
+    def allow(self, amount: float) -> None: ...
 
 
 @dataclass

@@ -24,9 +24,8 @@ def test_the_kills_struck_while_calls_were_made(killed: Killed) -> None:
 
 
 def test_only_what_was_under_way_is_paid_for_again(killed: Killed) -> None:
-    # A reply is under way until its row is committed, a quarter of a second after it came.
     assert killed.calls > 100
-    assert killed.twice <= KILLS * killed.unbooked
+    assert killed.twice <= killed.bound
 
 
 def test_the_rooms_are_those_of_an_undisturbed_run(killed: Killed) -> None:

@@ -110,7 +110,6 @@ class Books:
     delivered: dict[str, int] = field(default_factory=dict)  # by hash of prompt and seed
     last: dict[str, Any] = field(default_factory=dict)  # body of the last call, messages aside
     last_header: str | None = None  # its Authorization
-    times: list[float] = field(default_factory=list)  # of the answers in it
     journal: list[tuple[int, str, int]] = field(default_factory=list)  # seed, kind, CRC of reply
 
 
@@ -202,7 +201,6 @@ class FaultServer:
         if self.settings.journal:
             crc = zlib.crc32(text[:READ].encode())
             self.books.journal.append((body.get("seed") or 0, kind or "", crc))
-            self.books.times.append(time.monotonic())
 
     async def _answer(
         self, request: web.Request, body: dict[str, Any], kind: str | None
