@@ -115,9 +115,7 @@ def test_the_journal_drops_what_the_log_has(tmp_path: Path) -> None:
     assert len(Journal(tmp_path / "calls").entries()) == 2
 
 
-def test_a_run_keeps_in_the_journal_only_what_the_log_lacks(
-    server: Server, tmp_path: Path
-) -> None:
+def test_a_run_keeps_in_the_journal_only_what_the_log_lacks(server: Server, tmp_path: Path) -> None:
     held: list[int] = []
 
     async def many(gateway: Gateway) -> None:
@@ -161,7 +159,7 @@ def test_a_damaged_journal_is_named_and_left(server: Server, tmp_path: Path) -> 
 def test_a_journal_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "calls")
     journal._con.execute("PRAGMA query_only = ON")
-    with pytest.raises(LogError, match="cannot write .*calls"):
+    with pytest.raises(LogError, match=r"cannot write .*calls"):
         journal.add({"calls": []})
 
 
