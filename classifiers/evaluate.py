@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from classifiers.directives import Change, Directive, PostInRoom, Tagger
+from classifiers.directives import Change, Directive, PostInRoom, Tagged, Tagger
 from scenarios.outage.settings import OutageSettings
 from swarm.errors import UsageError
 
@@ -47,6 +47,9 @@ class Evaluation:
         95 % percentile bootstrap over posts.
     filings : dict
         directives, precision and recall of filings alone.
+    calibration : dict or None
+        candidates, brier and ece of everything the tagger gave a probability, counted or not; see
+        `calibration_of`. None for a tagger that gives none.
     posts_per_second : float
         Of the tagger, loading aside.
     errors : list of dict
@@ -61,6 +64,7 @@ class Evaluation:
     precision_ci: tuple[float, float]
     recall_ci: tuple[float, float]
     filings: dict[str, float]
+    calibration: dict[str, float] | None
     posts_per_second: float
     errors: list[dict[str, Any]]
 
@@ -74,8 +78,9 @@ def evaluate(tagger: Tagger, labelled: Sequence[Labelled], *, random_state: int 
         Seed of the bootstrap.
     """
     start = time.perf_counter()
-    tagged = tagger.tag([item.post for item in labelled])
+    read = tagger.read([item.post for item in labelled])
     seconds = time.perf_counter() - start
+    tagged = [tagged.directives for tagged in read]
     counts = np.zeros((len(labelled), 3))  # both, false, missed
     filed = np.zeros(3)
     errors = []
@@ -109,9 +114,52 @@ def evaluate(tagger: Tagger, labelled: Sequence[Labelled], *, random_state: int 
             "precision": float(_precision(filed[None, :])[0]),
             "recall": float(_recall(filed[None, :])[0]),
         },
+        calibration=_calibration(labelled, read),
         posts_per_second=len(labelled) / seconds,
         errors=errors,
     )
+
+
+def calibration_of(
+    probabilities: Sequence[float], true: Sequence[bool], *, bins: int = 10
+) -> dict[str, float]:
+    """How far probabilities can be taken at their word.
+
+    Returns
+    -------
+    dict
+        candidates: how many; brier: mean squared difference to the truth (Brier 1950); ece:
+        expected calibration error, the mean distance between a bin's mean probability and its share
+        of true ones, over bins of equal width weighted by size (Naeini et al. 2015).
+
+    Examples
+    --------
+    >>> calibration_of([0.75, 0.75, 0.75, 0.75], [True, True, True, False])["ece"]
+    0.0
+    """
+    p, y = np.asarray(probabilities, dtype=float), np.asarray(true, dtype=float)
+    if not len(p):
+        return {"candidates": 0.0, "brier": float("nan"), "ece": float("nan")}
+    which = np.minimum((p * bins).astype(int), bins - 1)
+    off = np.bincount(which, weights=p - y, minlength=bins)
+    return {
+        "candidates": float(len(p)),
+        "brier": float(np.mean((p - y) ** 2)),
+        "ece": float(np.abs(off).sum() / len(p)),
+    }
+
+
+def _calibration(labelled: Sequence[Labelled], read: Sequence[Tagged]) -> dict[str, float] | None:
+    sure = [
+        (probability, directive in item.directives)
+        for item, tagged in zip(labelled, read, strict=True)
+        for directive, probability in (
+            *zip(tagged.directives, tagged.probabilities, strict=True),
+            *tagged.doubts,
+        )
+        if probability is not None
+    ]
+    return calibration_of([p for p, _ in sure], [y for _, y in sure]) if sure else None
 
 
 def _resampled(counts: NDArray[np.float64], random_state: int) -> NDArray[np.float64]:

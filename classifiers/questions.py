@@ -6,7 +6,8 @@ named options, every answer carries a probability for each option. The shapes ar
 hosted decision model that the study used, so that it drops in; any tagger can answer them.
 
 A pure function turns answers into directives. A service or change never makes one when the step
-says nothing, and an answer that contradicts its step is recorded, not guessed at.
+says nothing, and an answer that contradicts its step is recorded, not guessed at. A directive's
+probability is that of its step times that of its target: they are separate questions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from classifiers.directives import Directive, PostInRoom
+from classifiers.directives import Directive, Kind, PostInRoom, Tagged
 
 STEPS = {
     "query": "the post asks this teammate to query a service",
@@ -24,6 +25,15 @@ STEPS = {
 }
 NONE = "none"
 """The option of a service or change question that names none."""
+PARTS = {
+    "step": "What does the post ask {name} to do?",
+    "service": "Which service does the post ask {name} to query?",
+    "service2": "Which second service does the post ask {name} to query?",
+    "change": "Which change does the post ask {name} to file?",
+}
+"""The four questions."""
+DOUBT = 0.1
+"""Probability from which a directive that was not chosen is worth a look."""
 
 _WHO = (
     "Posts of a team that repairs outages. Answer for the teammate {name} and the post only; the "
@@ -69,23 +79,6 @@ class Answer:
         return (max(self.probabilities.values()) - 1 / options) / (1 - 1 / options)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What answers make of a post.
-
-    Attributes
-    ----------
-    directives : tuple of Directive
-        Sorted, without repeats.
-    contradictions : tuple of str
-        Question ids of answers that do not fit their step: a query of no service, a filing of no
-        change.
-    """
-
-    directives: tuple[Directive, ...]
-    contradictions: tuple[str, ...]
-
-
 def questions_for(post: PostInRoom) -> dict[str, Choice]:
     """The four questions for each teammate, by id ``NAME.step``, ``.service``, ...
 
@@ -103,19 +96,24 @@ def questions_for(post: PostInRoom) -> dict[str, Choice]:
     }
     asked: dict[str, Choice] = {}
     for name in post.teammates:
-        for part, criteria, what in (
-            ("step", dict(STEPS), "What does the post ask {name} to do?"),
-            ("service", services, "Which service does the post ask {name} to query?"),
-            ("service2", second, "Which second service does the post ask {name} to query?"),
-            ("change", changes, "Which change does the post ask {name} to file?"),
-        ):
+        options: dict[str, Mapping[str, str | None]] = {
+            "step": STEPS,
+            "service": services,
+            "service2": second,
+            "change": changes,
+        }
+        for part, what in PARTS.items():
             instructions = _WHO.format(name=name, what=what.format(name=name))
-            asked[f"{name}.{part}"] = Choice({**criteria}, instructions)
+            asked[f"{name}.{part}"] = Choice({**options[part]}, instructions)
     return asked
 
 
-def reading_of(post: PostInRoom, answers: Mapping[str, Answer]) -> Reading:
+def reading_of(post: PostInRoom, answers: Mapping[str, Answer]) -> Tagged:
     """The directives that answers to `questions_for(post)` make.
+
+    Doubts are directives that other options would have made, of a probability of `DOUBT` or more.
+    Contradictions are the question ids of answers that do not fit their step: a query of no
+    service, a filing of no change.
 
     Parameters
     ----------
@@ -124,6 +122,7 @@ def reading_of(post: PostInRoom, answers: Mapping[str, Answer]) -> Reading:
     """
     found: set[Directive] = set()
     odd: list[str] = []
+    weights: dict[Directive, float] = {}
     for name in post.teammates:
         step = _choice(answers, f"{name}.step", "nothing")
         if step == "query":
@@ -138,9 +137,34 @@ def reading_of(post: PostInRoom, answers: Mapping[str, Answer]) -> Reading:
                 odd.append(f"{name}.change")
             else:
                 found.add(Directive(name, "file", change))
-    return Reading(tuple(sorted(found)), tuple(odd))
+        weights |= _weights(name, answers)
+    directives = tuple(sorted(found))
+    return Tagged(
+        directives,
+        tuple(weights.get(directive, 0.0) for directive in directives),
+        tuple(sorted((d, p) for d, p in weights.items() if p >= DOUBT and d not in found)),
+        tuple(odd),
+    )
 
 
 def _choice(answers: Mapping[str, Answer], question: str, default: str) -> str:
     answer = answers.get(question)
     return default if answer is None else answer.choice
+
+
+def _weights(name: str, answers: Mapping[str, Answer]) -> dict[Directive, float]:
+    """Probability of every directive to one teammate that the answers leave possible."""
+    step = answers.get(f"{name}.step")
+    weights: dict[Directive, float] = {}
+    if step is None:
+        return weights
+    kinds: dict[str, Kind] = {"service": "query", "service2": "query", "change": "file"}
+    for part, kind in kinds.items():
+        asked, likely = answers.get(f"{name}.{part}"), step.probabilities.get(kind, 0.0)
+        if asked is None or not likely:
+            continue
+        for option, probability in asked.probabilities.items():
+            if option != NONE:  # either service question may name it: the surer one counts
+                directive = Directive(name, kind, option)
+                weights[directive] = max(weights.get(directive, 0.0), likely * probability)
+    return weights

@@ -43,6 +43,8 @@ KEYS = {
     "outcomes": "room",
     "tagged": "tagger, room",
     "directives": "tagger, room, round, seat, teammate, kind, target",
+    "doubts": "tagger, room, round, seat, teammate, kind, target",
+    "contradictions": "tagger, room, round, seat, question",
     "replays": "room, round, seat, removed, replicate",
     "influences": "tagger, schedule, room, round, seat, teammate, kind, target, decision_round",
     "leaders": "tagger, schedule, rule, room",

@@ -34,12 +34,22 @@ tagger = option(
     show_default=True,
     help="Finds directives in posts.",
 )
+tagger_model = option(
+    "--tagger-model", metavar="NAME", help="Of taggers llm, jev: the study's name, or litellm's."
+)
+tagger_api_base = option("--tagger-api-base", metavar="URL", help="Address of the tagger's model.")
+abstain_below = option(
+    "--abstain-below",
+    type=click.FloatRange(0, 1),
+    metavar="P",
+    help="Count no less likely directive.",
+)
 schedule = option(
     "--schedule",
     default="published",
     metavar="NAME",
     show_default=True,
-    help="How many replays a decision gets.",
+    help="Replays that a decision gets.",
 )
 budget = option(
     "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Cap over all its runs."
@@ -54,3 +64,9 @@ def processes(jobs: int | None) -> int:
     from swarm.pool import available_cores
 
     return jobs or available_cores()
+
+
+def coverage(*, counted: int, found: int) -> str:
+    """A line on how many of the directives found are counted."""
+    share = f"{counted / found:.3f}" if found else "-"
+    return f"{'coverage':<12}{share} of {found} directives found are counted"

@@ -9,6 +9,7 @@ import click
 
 from swarm.cli.options import (
     ENVIRONMENT,
+    abstain_below,
     budget,
     jobs,
     option,
@@ -16,6 +17,8 @@ from swarm.cli.options import (
     processes,
     schedule,
     tagger,
+    tagger_api_base,
+    tagger_model,
 )
 
 
@@ -28,7 +31,7 @@ from swarm.cli.options import (
     type=click.Path(path_type=Path),
     default=Path("swarm.duckdb"),
     metavar="FILE",
-    help="The log, resumed if it exists. [default: swarm.duckdb]",
+    help="The log, resumed if there. [default: swarm.duckdb]",
 )
 @option("--seed", type=int, metavar="N", help="Root of all randomness. [default: 1]")
 @option("--study", type=click.Path(path_type=Path), metavar="FILE", help="Study file, TOML.")
@@ -40,6 +43,9 @@ from swarm.cli.options import (
 @price_unknown
 @jobs
 @tagger
+@tagger_model
+@tagger_api_base
+@abstain_below
 @schedule
 def command(
     rooms: int | None,
@@ -54,9 +60,12 @@ def command(
     price_unknown_ok: bool,
     jobs: int | None,
     tagger: str,
+    tagger_model: str | None,
+    tagger_api_base: str | None,
+    abstain_below: float | None,
     schedule: str,
 ) -> None:
-    """Play rooms, tag, replay, attribute influence and report; goes on where it stopped."""
+    """Play rooms, tag, replay, attribute and report; goes on where it stopped."""
     from analysis.influence import attribute
     from analysis.report import write_report
     from classifiers.directives import tagger_named
@@ -79,13 +88,14 @@ def command(
         "room": {"channel": False} if no_channel else {},
     }
     wanted = load_study(study, overrides)
-    tagger_named(tagger)
+    spending = Spending(budget_usd, price_unknown_ok)
+    remote: dict[str, Any] = {"model": tagger_model, "api_base": tagger_api_base}
+    tagger_named(tagger, models=wanted.models, **remote).check()
     schedule_named(schedule)
     check_models(wanted)
-    spending = Spending(budget_usd, price_unknown_ok)
     with Log.open_or_create(out, wanted) as log, Workers(processes(jobs)) as workers:
         play_study(log, workers, spending)
-        tag_study(log, workers, tagger)
+        tag_study(log, workers, tagger, abstain_below=abstain_below, spending=spending, **remote)
         replay_study(log, workers, tagger=tagger, schedule=schedule, spending=spending)
         attribute(log, tagger=tagger, schedule=schedule)
         click.echo(write_report(log, tagger=tagger, schedule=schedule))

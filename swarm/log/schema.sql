@@ -141,8 +141,11 @@ CREATE TABLE intents (       -- what surrogates meant; read by evaluations of ta
 CREATE TABLE tagged (        -- rooms that a tagger has been through
     tagger VARCHAR,          -- name of the tagger
     version VARCHAR,         -- of the tagger
+    model VARCHAR,           -- hash of its artefact, or the remote model's name; '' for rules
     room VARCHAR,            -- id of the room
-    posts SMALLINT           -- posts that it read
+    posts SMALLINT,          -- posts that it read
+    abstain_below DOUBLE,    -- directives of a lower probability are doubts, NULL when all count
+    withheld SMALLINT        -- directives that it found and that are doubts for that reason
 );
 CREATE TABLE directives (    -- what taggers found in posts
     tagger VARCHAR,          -- name of the tagger
@@ -151,7 +154,39 @@ CREATE TABLE directives (    -- what taggers found in posts
     seat TINYINT,            -- its author
     teammate TINYINT,        -- seat of the one it names
     kind VARCHAR,            -- query | file
-    target VARCHAR           -- service or change id
+    target VARCHAR,          -- service or change id
+    probability DOUBLE       -- that it is one, as the tagger says; NULL when it says none
+);
+CREATE TABLE doubts (        -- what taggers considered and did not count, for review
+    tagger VARCHAR,          -- name of the tagger
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- of the post
+    seat TINYINT,            -- its author
+    teammate TINYINT,        -- seat of the one it may name
+    kind VARCHAR,            -- query | file
+    target VARCHAR,          -- service or change id
+    probability DOUBLE       -- that it is a directive, as the tagger says
+);
+CREATE TABLE contradictions ( -- answers of taggers that do not fit each other
+    tagger VARCHAR,          -- name of the tagger
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- of the post
+    seat TINYINT,            -- its author
+    question VARCHAR         -- Bo.service: Bo is asked to query, and no service is named
+);
+CREATE TABLE answers (       -- what remote taggers were answered about each post, kept for reuse
+    tagger VARCHAR,          -- name of the tagger
+    version VARCHAR,         -- of the tagger
+    model VARCHAR,           -- the remote model, by the name it was asked for
+    room VARCHAR,            -- id of the room
+    round TINYINT,           -- of the post
+    seat TINYINT,            -- its author
+    key VARCHAR,             -- hash of the model's settings, the state and the questions
+    attempts TINYINT,        -- replies asked for so far, in all runs
+    answers VARCHAR,         -- by question id, as JSON: choice and every option's probability; NULL
+                             -- when the replies could not be read (a later run asks again)
+    tokens INTEGER,          -- of the request, all replies together; NULL is unknown
+    served_by VARCHAR        -- provider's own model id
 );
 CREATE TABLE replays (       -- a decision's turn, asked again
     room VARCHAR,            -- id of the room
@@ -202,7 +237,7 @@ CREATE TABLE leaders (       -- rooms' leaders by rule
 
 CREATE TABLE calls (         -- every live call that ended, paid or not
     key VARCHAR,             -- hash of model, parameters sent, prompt blocks and draw
-    stage VARCHAR,           -- play | replay | check
+    stage VARCHAR,           -- play | tag | replay | check
     room VARCHAR,            -- id of the room
     round TINYINT,           -- from 1
     seat TINYINT,            -- seat of the agent
@@ -230,7 +265,7 @@ CREATE TABLE calls (         -- every live call that ended, paid or not
 );
 CREATE TABLE faults (        -- every failed try of a live call
     key VARCHAR,             -- of the call
-    stage VARCHAR,           -- play | replay | check
+    stage VARCHAR,           -- play | tag | replay | check
     room VARCHAR,            -- id of the room
     model VARCHAR,           -- as the study names it
     try SMALLINT,            -- from 1

@@ -107,7 +107,7 @@ class Ledger:
         """See to it that the books know: calls under way may cost `amount` US dollars together."""
         if amount > self._allowed:
             self._allowed = 2 * amount
-            self._keep({"allowances": [(self._run, self._allowed, False)]})
+            self.keep({"allowances": [(self._run, self._allowed, False)]})
 
     async def close(self, *, in_order: bool) -> None:
         """Wait until the log holds everything.
@@ -120,7 +120,7 @@ class Ledger:
         held = False
         try:
             if in_order and self._allowed:
-                self._keep({"allowances": [(self._run, self._allowed, True)]})
+                self.keep({"allowances": [(self._run, self._allowed, True)]})
             await asyncio.to_thread(self._writer.flush)
             held = True
         finally:
@@ -186,9 +186,10 @@ class Ledger:
                 )
                 for number, (failed, took) in enumerate(faults, 1)
             ]
-        self._keep(rows)
+        self.keep(rows)
 
-    def _keep(self, rows: Rows) -> None:
+    def keep(self, rows: Rows) -> None:
+        """Write what must not be lost with the process: to the journal now, to the log soon."""
         number = self._journal.add(rows)
         self._writer.put_durably(rows, partial(self._journal.committed, number))
 
@@ -204,11 +205,14 @@ def _take_over(log: Log, entries: list[Rows]) -> None:
 
 
 def _unused_replies(log: Log) -> dict[str, Reply]:
-    """Replies that were paid for and are in no finished turn or replay yet, by key."""
+    """Replies that were paid for and are in no finished turn, tag or replay yet, by key."""
     found = log.rows(
         f"SELECT key, finish, {_REPLY} FROM calls c WHERE status = 'ok' AND CASE stage "
         "WHEN 'play' THEN NOT EXISTS (SELECT 1 FROM turns t WHERE t.room = c.room "
         "AND t.round = c.round AND t.seat = c.seat) "
+        "WHEN 'tag' THEN NOT EXISTS (SELECT 1 FROM answers a WHERE a.room = c.room "
+        "AND a.round = c.round AND a.seat = c.seat AND a.model = c.model "
+        "AND a.attempts > c.attempt) "
         "WHEN 'replay' THEN NOT EXISTS (SELECT 1 FROM replays r WHERE r.room = c.room "
         "AND r.round = c.round AND r.seat = c.seat AND r.removed = c.removed "
         "AND r.replicate = c.replicate) ELSE false END"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from classifiers.directives import Directive, PostInRoom
+from classifiers.directives import Directive, PostInRoom, Tagged, Tagger
 from classifiers.evaluate import evaluate, read_labelled
 from swarm.__main__ import main
 from swarm.errors import UsageError
@@ -16,19 +16,20 @@ from swarm.errors import UsageError
 CORPUS = Path(__file__).parents[2] / "classifiers" / "corpora"
 
 
-class Fixed:
+class Fixed(Tagger):
     """Tags each post with what it was told, whatever the post."""
 
-    name, version = "fixed", "1"
+    name, version, model = "fixed", "1", ""
 
     def __init__(self, tags: dict[str, list[tuple[str, str, str]]]) -> None:
         self._tags = tags
 
-    def tag(self, posts: Sequence[PostInRoom]) -> list[tuple[Directive, ...]]:
-        return [
+    def read(self, posts: Sequence[PostInRoom]) -> list[Tagged]:
+        found = [
             tuple(Directive(*tag) for tag in self._tags[p.post])  # type: ignore[arg-type]
             for p in posts
         ]
+        return [Tagged(directives, (None,) * len(directives)) for directives in found]
 
 
 def labelled(tmp_path: Path, *lines: dict[str, object]) -> Path:
@@ -106,7 +107,7 @@ def test_the_command_prints_the_contract(
     figures = json.loads(capsys.readouterr().out)
     assert set(figures) == {
         "posts", "directives", "precision", "recall", "exact_match", "precision_ci", "recall_ci",
-        "filings", "posts_per_second", "errors",
+        "filings", "calibration", "posts_per_second", "errors", "coverage",
     }  # fmt: skip
     assert main(["tag-eval", str(path)]) == 0
     assert "\x1b" not in capsys.readouterr().out

@@ -70,3 +70,25 @@ def test_confidence_is_zero_for_a_guess_and_one_for_certainty() -> None:
     assert sure("a").confidence == 1
     assert Answer("a", {"a": 1.0, "b": 0.0}).confidence == 1
     assert Answer("a", {"a": 0.75, "b": 0.125, "c": 0.125}).confidence == pytest.approx(0.625)
+
+
+def test_a_directive_is_as_likely_as_its_step_and_its_target_together() -> None:
+    answers = {
+        "Bo.step": Answer("query", {"query": 0.8, "file": 0.1, "other": 0.05, "nothing": 0.05}),
+        "Bo.service": Answer("cart", {"cart": 0.75, "auth": 0.2, NONE: 0.05}),
+        "Bo.service2": Answer(NONE, {"cart": 0.1, "auth": 0.5, NONE: 0.4}),
+        "Bo.change": Answer(NONE, {"D-466": 0.9, "D-9": 0.05, NONE: 0.05}),
+    }
+    reading = reading_of(POST, answers)
+    assert reading.directives == (Directive("Bo", "query", "cart"),)
+    assert reading.probabilities == (pytest.approx(0.6),)
+    # Either service question may name auth; a filing of D-466 is .09, too little to look at.
+    assert reading.doubts == ((Directive("Bo", "query", "auth"), pytest.approx(0.4)),)
+
+
+def test_a_step_that_was_not_chosen_leaves_a_doubt() -> None:
+    step = {"query": 0.3, "file": 0.0, "other": 0.1, "nothing": 0.6}
+    answers = {"Bo.step": Answer("nothing", step), "Bo.service": sure("cart")}
+    reading = reading_of(POST, answers)
+    assert reading.directives == reading.probabilities == ()
+    assert reading.doubts == ((Directive("Bo", "query", "cart"), 0.3),)

@@ -85,7 +85,7 @@ class Script:
     def into(self, log: Log) -> None:
         """Write everything, and that the room is finished and tagged."""
         self.add("outcomes", room=ROOM, reason="rounds over", rounds=8)
-        self.add("tagged", tagger="rules", version="1", room=ROOM, posts=len(self.posted))
+        self.add("tagged", tagger="rules", version="1", model="", room=ROOM, posts=len(self.posted))
         commit(log.con, batch_of(self.rows))
 
 

@@ -1,8 +1,9 @@
 """An OpenAI-compatible server on loopback that can be told to misbehave.
 
-It answers as the surrogates would, so what it says for a prompt and a seed never changes, and with
-given probabilities it does one of `KINDS` instead. It can hide a limit (calls at once, calls a
-minute), and it keeps books: what it was asked, what it answered in full, and what it would bill.
+It answers as the surrogates would, or as `tag_oracle` does when asked about a post, so what it says
+for a prompt and a seed never changes, and with given probabilities it does one of `KINDS` instead.
+It can hide a limit (calls at once, calls a minute), and it keeps books: what it was asked, what it
+answered in full, and what it would bill.
 
 In a process of its own: ``python fault_server.py`` prints its port. ``POST /control`` changes its
 `Settings` (a JSON object of some fields), ``GET /books`` returns `Books`; see `serving` for both.
@@ -23,6 +24,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from aiohttp import web
+from tag_oracle import reply_to
 
 from swarm.models import models_for
 from swarm.prompt import Prompt, block
@@ -92,6 +94,8 @@ class Settings:
     burst: int = 5
     seed: int = 0
     surrogate: bool = True  # False: a constant reply, for speed
+    confidence: float = 1.0  # that it states about a post
+    tag_replies: dict[str, list[str]] = field(default_factory=dict)  # the next ones, by a line
     price_in: float = 1.0
     price_out: float = 2.0
 
@@ -109,6 +113,7 @@ class Books:
     kinds: dict[str, int] = field(default_factory=dict)
     delivered: dict[str, int] = field(default_factory=dict)  # by hash of prompt and seed
     last: dict[str, Any] = field(default_factory=dict)  # body of the last call, messages aside
+    last_turn: str = ""  # its last message
     last_header: str | None = None  # its Authorization
     journal: list[tuple[int, str, int]] = field(default_factory=list)  # seed, kind, CRC of reply
 
@@ -159,6 +164,7 @@ class FaultServer:
                 await asyncio.sleep(settings.latency)
             body = await request.json()
             books.last = {name: value for name, value in body.items() if name != "messages"}
+            books.last_turn = body["messages"][-1]["content"]
             books.last_header = request.headers.get("Authorization")
             kind = "400" if set(settings.refuse) & body.keys() else self._fault(body)
             if kind:
@@ -230,7 +236,11 @@ class FaultServer:
         system, turn = (message["content"] for message in body["messages"][:2])
         text = '{"note": "", "post": "ok", "query": "", "file": ""}'
         model = self._models.get(body["model"])
-        if self.settings.surrogate and model is not None:
+        told = reply_to(turn, self.settings.confidence)
+        if told is not None:
+            line = next((line for line in self.settings.tag_replies if line in turn), "")
+            text = (self.settings.tag_replies.get(line) or [told]).pop(0)
+        elif self.settings.surrogate and model is not None:
             prompt = Prompt((block("system", system),), (block("user", turn),))
             text = (await model.reply(prompt, body.get("seed") or 0)).text
         given, asked = (len(system) + len(turn)) // 4, max(1, len(text) // 4)

@@ -1,4 +1,4 @@
-"""The fault server from the outside: a process of its own, its controls and its books."""
+"""A stand-in server from the outside: a process of its own, its controls and its books."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).with_name("fault_server.py")
 
 
 class Server:
-    """A running fault server.
+    """A running server: `fault_server`'s, or another with the same controls.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Server:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """A fault server, as long as the block lasts."""
-    process = subprocess.Popen([sys.executable, str(SCRIPT)], stdout=subprocess.PIPE, text=True)
+def serving(script: Path = SCRIPT) -> Iterator[Server]:
+    """The server of `script`, as long as the block lasts."""
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         yield Server(int(process.stdout.readline()))

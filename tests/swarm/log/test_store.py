@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -67,7 +68,7 @@ def test_what_a_new_log_says_of_rooms_is_what_the_study_says(tmp_path: Path) -> 
 def test_an_existing_log_of_the_same_study_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "a.duckdb"
     with Log.open_or_create(path, STUDY) as log:
-        log.con.execute("INSERT INTO tagged VALUES ('rules', '1', 'w000_r0', 5)")
+        log.con.execute("INSERT INTO tagged VALUES ('rules', '1', '', 'w000_r0', 5, NULL, 0)")
     with Log.open_or_create(path, STUDY) as log:
         assert log.value("SELECT count(*) FROM tagged") == 1
         assert log.value("SELECT count(*) FROM rooms") == 3
@@ -276,8 +277,8 @@ def test_any_text_comes_back_as_it_was_written(tmp_path: Path) -> None:
         assert [text for (text,) in log.rows("SELECT text FROM blocks ORDER BY block")] == texts
 
 
-def tagged(number: int, posts: int = 0) -> tuple[str, str, str, int]:
-    return ("rules", "1", f"room {number}", posts)
+def tagged(number: int, posts: int = 0) -> tuple[Any, ...]:
+    return ("rules", "1", "", f"room {number}", posts, None, 0)
 
 
 def test_leaving_the_writer_commits_what_waits(tmp_path: Path) -> None:
@@ -314,7 +315,7 @@ def test_an_error_of_the_writer_reaches_the_producer(tmp_path: Path) -> None:
 
 def test_a_batch_is_committed_whole_or_not_at_all(tmp_path: Path) -> None:
     with Log.open_or_create(tmp_path / "a.duckdb", STUDY) as log:
-        log.con.execute("INSERT INTO tagged VALUES ('rules', '1', 'w000_r0', 5)")
+        log.con.execute("INSERT INTO tagged VALUES ('rules', '1', '', 'w000_r0', 5, NULL, 0)")
         log.con.execute("DROP TABLE leaders")
         batch = batch_of(
             {"tagged": [tagged(1)], "leaders": [("a", "b", "c", "d", 1, 2.0, 2, True)]}
