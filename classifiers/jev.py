@@ -24,7 +24,8 @@ from urllib.parse import urlsplit
 from classifiers.questions import Answer, Choice, questions_for
 from classifiers.remote import Heard, Placed, RemoteTagger, state_of
 from swarm.errors import ModelError
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.breaker import Breaker
 from swarm.models.faults import AGAIN, CallFailed, Fault, fault_of_status, seconds_of
 from swarm.models.ledger import Ledger

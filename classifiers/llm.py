@@ -23,7 +23,8 @@ from classifiers.directives import Change, PostInRoom
 from classifiers.questions import NONE, PARTS, STEPS, Answer, Choice, questions_for
 from classifiers.remote import Heard, Placed, RemoteTagger
 from swarm.errors import UsageError
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.base import Draw, drawing
 from swarm.models.gateway import Gateway, Spending
 from swarm.models.live import LiveModel, check_model

@@ -26,7 +26,8 @@ from typing import Any, Protocol
 from classifiers.directives import NOTHING, PostInRoom, Tagged, Tagger
 from classifiers.questions import Answer, questions_for, reading_of
 from swarm.log.journal import journal_of
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.ledger import Ledger
 from swarm.progress import progress
 from swarm.runner import chunked

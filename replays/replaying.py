@@ -14,8 +14,9 @@ from typing import Any
 from replays.decisions import UNTOUCHED, Decision, Setting, followed, settings_of
 from replays.schedule import missing, schedule_named
 from swarm.errors import UsageError
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
 from swarm.log.tables import Batch, batch_of
+from swarm.log.writer import Writer
 from swarm.models import models_for
 from swarm.models.base import Draw, Model
 from swarm.models.gateway import Spending

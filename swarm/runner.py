@@ -13,8 +13,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from swarm.design import RoomSpec
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
 from swarm.log.tables import Batch, batch_of
+from swarm.log.writer import Writer
 from swarm.models import models_for
 from swarm.models.base import Model
 from swarm.models.gateway import Gateway, Spending

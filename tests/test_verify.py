@@ -12,7 +12,8 @@ from kill_live import run, write_study
 from serving import serving
 
 from swarm.__main__ import main
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.base import Model, Reply
 from swarm.prompt import Prompt
 from swarm.room import play_room

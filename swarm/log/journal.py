@@ -16,6 +16,8 @@ from pathlib import Path
 from swarm.errors import LogError
 from swarm.scenario import Rows
 
+_DROPPED_AT_ONCE = 64  # entries; what is in both is put into the log once
+
 
 def journal_of(log: Path) -> Path:
     """Where the journal of the log at `log` is."""
@@ -65,7 +67,7 @@ class Journal:
             When the disk takes no more.
         """
         try:
-            if self._committed > self._dropped:
+            if self._committed >= self._dropped + _DROPPED_AT_ONCE:
                 self._dropped = self._committed
                 self._con.execute("DELETE FROM entries WHERE number <= ?", (self._dropped,))
             held = self._con.execute("INSERT INTO entries (rows) VALUES (?)", (json.dumps(rows),))

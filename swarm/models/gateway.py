@@ -19,7 +19,8 @@ from time import monotonic
 from typing import Any, Self
 
 from swarm.errors import ModelError
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.base import Draw, Reply, current_draw
 from swarm.models.breaker import Breaker
 from swarm.models.budget import Budget

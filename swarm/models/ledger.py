@@ -19,8 +19,9 @@ from functools import partial
 from typing import Any
 
 from swarm.log.journal import Journal, journal_of
-from swarm.log.store import Log, Writer, commit
+from swarm.log.store import Log, commit
 from swarm.log.tables import batch_of
+from swarm.log.writer import Writer
 from swarm.models.base import Draw, Reply
 from swarm.models.faults import CallFailed
 from swarm.models.settings import ModelSettings, Price

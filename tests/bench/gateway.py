@@ -22,7 +22,8 @@ from pathlib import Path
 import aiohttp
 import psutil
 
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.base import Draw, drawing
 from swarm.models.gateway import Gateway, Spending
 from swarm.models.litellm_path import litellm
@@ -32,6 +33,8 @@ from swarm.study import Study
 
 SERVER = Path(__file__).parents[1] / "support" / "fault_server.py"
 IN_FLIGHT = 200
+SETTLED = 1.0  # seconds in which background tasks end
+SENT_TOKENS = ModelSettings(model="openai/stub").max_tokens  # both sides send the same request
 PRICE = Price(input=1.0, output=2.0)
 SYSTEM = block("rules", "You are on call. " * 40)
 TURN = tuple(block("post", f"[round 1] Bo posts: {k} " + "x" * 60) for k in range(30))
@@ -45,8 +48,11 @@ async def cpu_of(call: Callable[[int], Awaitable[object]], calls: int) -> float:
         for number in todo:
             await call(number)
 
+    # litellm works on after a call has ended; all of that, and nothing of others, is counted.
+    await asyncio.sleep(SETTLED)
     start = time.process_time()
     await asyncio.gather(*(caller() for _ in range(IN_FLIGHT)))
+    await asyncio.sleep(SETTLED)
     return (time.process_time() - start) / calls * 1e3
 
 
@@ -114,6 +120,7 @@ async def main() -> None:
                     api_base=f"{base}/v1",
                     api_key="none",
                     seed=number,
+                    max_tokens=SENT_TOKENS,
                     max_retries=0,
                     num_retries=0,
                     timeout=60,

@@ -20,6 +20,6 @@ def server(server_process: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 
     Commits come soon: single calls would spend their time waiting for company.
     """
-    monkeypatch.setattr("swarm.log.store.GROUP_SECONDS", 0.02)
+    monkeypatch.setattr("swarm.log.writer.GROUP_SECONDS", 0.02)
     server_process.reset()
     return server_process

@@ -12,7 +12,8 @@ from serving import Server
 
 from swarm.errors import LogError
 from swarm.log.journal import Journal, journal_of
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.base import Draw, drawing
 from swarm.models.gateway import Gateway
 from swarm.study import Study
@@ -38,7 +39,7 @@ def test_a_reply_is_there_for_the_next_run_before_the_log_has_it(
     path, settings = tmp_path / "log", settings_for(server.base)
     call(path, settings, ())  # a log without a call
     calm = path.read_bytes()
-    monkeypatch.setattr("swarm.log.store.GROUP_SECONDS", 0.5)
+    monkeypatch.setattr("swarm.log.writer.GROUP_SECONDS", 0.5)
     server.control(script=["500"])
     kept: dict[str, bytes] = {}
     seen: list[int] = []
@@ -63,7 +64,7 @@ def test_what_the_log_holds_already_is_not_put_in_twice(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, settings = tmp_path / "log", settings_for(server.base)
-    monkeypatch.setattr("swarm.log.store.GROUP_SECONDS", 0.5)
+    monkeypatch.setattr("swarm.log.writer.GROUP_SECONDS", 0.5)
     server.control(script=["500"])
     kept: dict[str, bytes] = {}
 
@@ -94,7 +95,7 @@ def test_the_journal_is_kept_when_the_log_takes_no_more(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("swarm.log.store.commit", full)
+    monkeypatch.setattr("swarm.log.writer.commit", full)
     found = call(path, settings_for(server.base), [DRAW])
     assert isinstance(found.error, OSError)
     assert found.calls == []
@@ -106,20 +107,20 @@ def test_the_journal_is_kept_when_the_log_takes_no_more(
 
 def test_the_journal_drops_what_the_log_has(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "calls")
-    for number in range(1, 4):
+    for number in range(1, 101):
         assert journal.add({"allowances": [(1, float(number), False)]}) == number
-    journal.committed(2)
-    journal.add({"allowances": [(1, 4.0, False)]})
-    assert [entry["allowances"][0][1] for entry in journal.entries()] == [3.0, 4.0]
+    journal.committed(98)
+    journal.add({"allowances": [(1, 101.0, False)]})
+    assert [entry["allowances"][0][1] for entry in journal.entries()] == [99.0, 100.0, 101.0]
     journal.close(remove=False)
-    assert len(Journal(tmp_path / "calls").entries()) == 2
+    assert len(Journal(tmp_path / "calls").entries()) == 3
 
 
 def test_a_run_keeps_in_the_journal_only_what_the_log_lacks(server: Server, tmp_path: Path) -> None:
     held: list[int] = []
 
     async def many(gateway: Gateway) -> None:
-        for draw in draws(20):
+        for draw in draws(80):
             with drawing(draw):
                 await gateway.models["stub"].reply(prompt(), seed=draw.replicate)
         await asyncio.to_thread(gateway._writer.flush)

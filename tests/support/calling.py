@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
+from swarm.log.writer import Writer
 from swarm.models.base import Draw, Reply, drawing
 from swarm.models.gateway import Gateway, Spending
 from swarm.models.settings import ModelSettings

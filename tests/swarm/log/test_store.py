@@ -15,8 +15,9 @@ import duckdb
 import pytest
 
 from swarm.errors import LogError
-from swarm.log.store import GROUP_ROWS, Log, Writer, commit
+from swarm.log.store import Log, commit
 from swarm.log.tables import batch_of, schema_sql, schemas
+from swarm.log.writer import GROUP_ROWS, Writer
 from swarm.study import Study
 
 STUDY = Study(rooms=3, seed=2)
