@@ -55,6 +55,7 @@ check: lint types imports test
 
 bench: setup
 	$(BIN)/python tests/bench/pipeline.py
+	$(BIN)/python tests/bench/tagger.py
 	$(BIN)/python tests/bench/gateway.py
 	$(BIN)/python tests/bench/pace.py
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import duckdb
 
+from classifiers.check import INTENDED, take_intended
 from classifiers.directives import (
     NOTHING,
     Change,
@@ -27,8 +28,9 @@ from classifiers.directives import (
     tagger_named,
 )
 from classifiers.remote import Placed, RemoteTagger, read_all, say_untagged
-from swarm.log.store import Log, Writer
+from swarm.log.store import Log
 from swarm.log.tables import Batch, batch_of
+from swarm.log.writer import Writer
 from swarm.models.gateway import Spending
 from swarm.pool import Workers
 from swarm.progress import progress
@@ -90,6 +92,9 @@ def tag_study(
         When there is no tagger of that name, or it lacks something; ModelError when its model
         stops answering. What was done is in the log.
     """
+    if tagger == INTENDED:
+        take_intended(log)
+        return
     made = tagger_named(
         tagger, model=model, api_base=api_base, models=log.study.models, spending=spending
     )

@@ -10,6 +10,7 @@ _COMMANDS = {
     "run": "Play rooms, tag, replay, attribute and report.",
     "tag": "Find the directives in a log's posts.",
     "tag-eval": "Measure a tagger on labelled posts.",
+    "tag-check": "Compare a tagger with what scripted agents meant.",
     "replay": "Ask followed decisions again, with and without the post.",
     "attribute": "Compute weights and leaders.",
     "report": "Print the report and write it as Markdown.",

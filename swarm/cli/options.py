@@ -29,7 +29,7 @@ jobs = option(
 )
 tagger = option(
     "--tagger",
-    default="rules",
+    default="learned",
     metavar="NAME",
     show_default=True,
     help="Finds directives in posts.",

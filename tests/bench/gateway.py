@@ -33,6 +33,7 @@ from swarm.study import Study
 
 SERVER = Path(__file__).parents[1] / "support" / "fault_server.py"
 IN_FLIGHT = 200
+TURNS = 9
 SETTLED = 1.0  # seconds in which background tasks end
 SENT_TOKENS = ModelSettings(model="openai/stub").max_tokens  # both sides send the same request
 PRICE = Price(input=1.0, output=2.0)
@@ -80,7 +81,7 @@ async def through_gateway(
                     with drawing(Draw("play", f"w{number}", 1, 0)):
                         return await model.reply(Prompt((SYSTEM,), turn), number)
 
-                await cpu_of(call, 400)
+                await cpu_of(call, IN_FLIGHT)
                 for repeat in range(repeats):
                     before = psutil.Process().memory_info().rss
                     offset = (repeat + 1) * 10_000_000
@@ -92,7 +93,7 @@ async def through_gateway(
 
 async def main() -> None:
     """Print the table."""
-    calls = int(sys.argv[1]) if sys.argv[1:] else 3000
+    calls = int(sys.argv[1]) if sys.argv[1:] else 6000
     long = int(sys.argv[2]) if sys.argv[2:] else 64_000
     server = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -129,11 +130,11 @@ async def main() -> None:
             await cpu_of(bare, 400)
             await cpu_of(alone, 200)
             rows: dict[str, list[float]] = {k: [] for k in ("aiohttp", "direct", "alone", "path")}
-            for _ in range(3):  # in turns, since the machine's load changes
-                rows["aiohttp"].append(await cpu_of(bare, calls))
-                rows["direct"] += await through_gateway(base, "direct", calls)
-                rows["alone"].append(await cpu_of(alone, calls // 2))
-                rows["path"] += await through_gateway(base, "litellm", calls // 2)
+            for _ in range(TURNS):  # many short ones in turn, since the machine's load changes
+                rows["aiohttp"].append(await cpu_of(bare, calls // TURNS))
+                rows["direct"] += await through_gateway(base, "direct", calls // TURNS)
+                rows["alone"].append(await cpu_of(alone, calls // TURNS))
+                rows["path"] += await through_gateway(base, "litellm", calls // TURNS)
             median = {name: statistics.median(times) for name, times in rows.items()}
             ratios = [p / a for p, a in zip(rows["path"], rows["alone"], strict=True)]
             print(f"aiohttp alone        {median['aiohttp']:.2f} ms CPU a call")
@@ -141,7 +142,8 @@ async def main() -> None:
             print(f"litellm alone        {median['alone']:.2f} ms CPU a call")
             print(
                 f"litellm path, all in {median['path']:.2f} ms CPU a call, "
-                f"{statistics.median(ratios):.2f}x litellm alone"
+                f"{statistics.median(ratios):.2f}x litellm alone, turn by turn "
+                f"{min(ratios):.2f} to {max(ratios):.2f}"
             )
             await session.post(f"{base}/control", json={"latency": 0.0})
         if long:

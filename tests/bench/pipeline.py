@@ -38,7 +38,7 @@ def stages(rooms: int, path: Path) -> dict[str, float]:
         now = time.perf_counter()
         took[stage], clock = now - clock, now
 
-    key = {"tagger": "rules", "schedule": "published"}
+    key = {"tagger": "learned", "schedule": "published"}
     with (
         Log.open_or_create(path, Study(rooms=rooms)) as log,
         Workers(available_cores()) as workers,
@@ -46,7 +46,7 @@ def stages(rooms: int, path: Path) -> dict[str, float]:
         lap("set up")
         play_study(log, workers)
         lap("play")
-        tag_study(log, workers, "rules")
+        tag_study(log, workers, "learned")
         lap("tag")
         replay_study(log, workers, **key)
         lap("replay")

@@ -301,7 +301,7 @@ def test_an_answer_is_safe_before_the_log_commits_it(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("swarm.log.store.commit", full)
+    monkeypatch.setattr("swarm.log.writer.commit", full)
     with pytest.raises(OSError, match="No space"):
         tag(path)
     monkeypatch.undo()

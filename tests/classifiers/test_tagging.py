@@ -155,7 +155,7 @@ def test_rules_give_no_probability_and_abstain_from_nothing(
 ) -> None:
     path = played()
     monkeypatch.setenv("SWARM_ABSTAIN_BELOW", "0.9")
-    assert main(["tag", str(path), "--jobs", "1"]) == 0
+    assert main(["tag", str(path), "--tagger", "rules", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     count = len(found(path, "rules"))
     assert count > 0
