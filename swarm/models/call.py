@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -18,6 +19,7 @@ from swarm.models.transport import Answer, Request
 
 _LOAD = frozenset({Fault.RATE_LIMITED, Fault.OVERLOADED})
 _LOAD_TRIES = 10  # a refusal for load is no fault of the call: so many times `attempts` are borne
+_PATIENCE = 2.0  # seconds after which somebody who stops a run is told what it waits for
 _LONGEST_WAIT = 20.0  # seconds between tries
 
 
@@ -40,7 +42,12 @@ class Flight:
 
 
 class Call:
-    """One call; `answered` when a try was, `faults` are those that were not, with their seconds."""
+    """One call; `answered` when a try was, `faults` are those that were not, with their seconds.
+
+    A call that is cancelled while a try is under way still hears that try out, within its limit:
+    it may be billed, and its answer can be used when the study goes on. `cut_off` says so; what
+    came of it is to be booked, and the cancellation raised after that.
+    """
 
     def __init__(
         self,
@@ -52,7 +59,9 @@ class Call:
         budget: Budget,
         ledger: Ledger,
         flights: dict[int, Flight],
+        heard_out: Callable[[float], None] = lambda _: None,
     ) -> None:
+        self._heard_out = heard_out
         self._provider = provider
         self._budget = budget
         self._ledger = ledger
@@ -65,7 +74,7 @@ class Call:
         self.started = self._sent = monotonic()
         self.faults: list[tuple[CallFailed, float]] = []
         self.assumed = 0.0
-        self.answered = False
+        self.answered = self.cut_off = False
 
     async def _reserve(self) -> None:
         """Set the worst case of a try aside, unless that of the last one still is."""
@@ -111,6 +120,8 @@ class Call:
                 self.faults.append((failed, monotonic() - self._sent))
                 if failed.fault in PERHAPS_BILLED:
                     self._assume()
+                if self.cut_off:
+                    raise asyncio.CancelledError from failed
             else:
                 self.answered = True
                 self._model.answered += 1
@@ -166,6 +177,14 @@ class Call:
         flights[id(task)] = Flight(self._model.name, self._draw, limit)
         try:
             done, _ = await asyncio.wait({task}, timeout=limit)
+        except asyncio.CancelledError:
+            self.cut_off = True
+            left = max(0.0, self._sent + limit - monotonic())
+            said = asyncio.get_running_loop().call_later(_PATIENCE, self._heard_out, left)
+            try:
+                done, _ = await asyncio.wait({task}, timeout=left)  # unless cancelled once more
+            finally:
+                said.cancel()
         finally:
             if task.done():
                 del flights[id(task)]
@@ -174,6 +193,8 @@ class Call:
                 task.cancel()
                 task.add_done_callback(lambda _: flights.pop(id(task), None))
                 task.add_done_callback(_forget)
+        if not done and self.cut_off:
+            raise asyncio.CancelledError
         if not done:
             raise CallFailed(Fault.TIMEOUT)
         return task.result()

@@ -81,6 +81,7 @@ class Gateway:
         self._flying: dict[str, asyncio.Future[Reply]] = {}
         self._flights: dict[int, Flight] = {}
         self._exit = AsyncExitStack()
+        self._stopping = False
         self.models: dict[str, LiveModel] = {}
 
     async def __aenter__(self) -> Self:
@@ -174,6 +175,7 @@ class Gateway:
             budget=self.budget,
             ledger=self.ledger,
             flights=self._flights,
+            heard_out=self._say_heard_out,
         )
         try:
             reply, finish = await call.run()
@@ -184,6 +186,8 @@ class Gateway:
         else:
             call.settle(reply.cost or 0.0)
             self._book(key, draw, model, sent, reply if call.answered else None, finish, call)
+            if call.cut_off:
+                raise asyncio.CancelledError
             return reply
         finally:
             call.end()
@@ -209,6 +213,16 @@ class Gateway:
             assumed=call.assumed,
             seconds=monotonic() - call.started,
         )
+
+    def _say_heard_out(self, seconds: float) -> None:
+        """Say once why a study that stops is not gone at once."""
+        if not self._stopping:
+            self._stopping = True
+            print(  # noqa: T201
+                f"swarm: stopping; answers that are under way are waited for, at most "
+                f"{seconds:.0f} s (interrupt again to leave them)",
+                file=sys.stderr,
+            )
 
     async def _watch(self) -> None:
         """Name every try that is older than its limit; its caller has given it up by then."""

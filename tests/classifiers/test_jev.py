@@ -44,7 +44,7 @@ def each_once(path: Path) -> dict[str, int]:
 def assert_all_tagged(path: Path) -> None:
     """As if nothing had gone wrong."""
     if rows(path, "SELECT count(*) FROM tagged WHERE tagger = 'rules'") == [(0,)]:
-        assert main(["tag", str(path), "--jobs", "1"]) == 0
+        assert main(["tag", str(path), "--tagger", "rules", "--jobs", "1"]) == 0
     assert found(path, "jev") == sayable(path) != []
     assert rows(path, "SELECT count(*) FROM tagged WHERE tagger = 'jev'") == [(8,)]
     assert rows(path, "SELECT count(*) FROM answers") == [(posts(path),)]

@@ -42,7 +42,7 @@ def test_it_finds_what_its_model_says_and_books_every_call(
     llm_server: Server, played: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = played()
-    assert main(["tag", str(path), "--jobs", "1"]) == 0
+    assert main(["tag", str(path), "--tagger", "rules", "--jobs", "1"]) == 0
     tag(path)
     assert f"{len(found(path, 'llm'))} directives in {posts(path)} posts of 8 rooms" in (
         capsys.readouterr().out
@@ -174,7 +174,7 @@ def test_a_post_that_cannot_be_read_stays_untagged_until_a_later_run_reads_it(
             log.con.execute(f"DELETE FROM {table} WHERE room = ?", [room])
     tag(path)
     assert llm_server.books()["asked"] == asked + 1
-    assert main(["tag", str(path), "--jobs", "1"]) == 0
+    assert main(["tag", str(path), "--tagger", "rules", "--jobs", "1"]) == 0
     assert found(path, "llm") == sayable(path)
 
 

@@ -17,7 +17,7 @@ from serving import Server
 from swarm.errors import ModelError
 from swarm.log.store import Log
 from swarm.log.tables import batch_of
-from swarm.models.base import Draw, drawing
+from swarm.models.base import Draw, Reply, drawing
 from swarm.models.gateway import Gateway
 from swarm.models.ledger import call_key
 from swarm.prompt import Prompt, block
@@ -110,20 +110,62 @@ def test_a_failed_call_is_made_again(server: Server, tmp_path: Path) -> None:
     assert server.books()["asked"] == 2
 
 
-def test_a_call_that_is_cut_off_is_booked_with_what_it_may_cost(
-    server: Server, tmp_path: Path
-) -> None:
+async def started(gateway: Gateway, server: Server, asked: int) -> asyncio.Task[Reply]:
+    """A call that has been sent so many times."""
+    with drawing(TURN):
+        task = asyncio.ensure_future(gateway.models["stub"].reply(prompt(), seed=TURN.replicate))
+    while server.books()["asked"] < asked:
+        await asyncio.sleep(0.01)
+    return task
+
+
+def test_a_call_that_is_cut_off_is_heard_out_and_kept(server: Server, tmp_path: Path) -> None:
+    path, settings = tmp_path / "log", settings_for(server.base)
+    server.control(latency=0.4)
+
+    async def cut(gateway: Gateway) -> None:
+        task = await started(gateway, server, 1)
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+
+    found = call(path, settings, (), during=cut)
+    assert found.error is None
+    [row] = found.calls
+    assert (row["status"], found.spent) == ("ok", pytest.approx(row["cost"]))
+    assert call(path, settings, [TURN]).replies[0].text == row["reply"]
+    assert server.books()["asked"] == 1
+
+
+def test_a_call_that_is_cut_off_is_not_tried_again(server: Server, tmp_path: Path) -> None:
+    server.control(latency=0.3, script=["500"])
+
+    async def cut(gateway: Gateway) -> None:
+        task = await started(gateway, server, 1)
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+
+    found = call(tmp_path / "log", settings_for(server.base), (), during=cut)
+    assert found.error is None
+    assert server.books()["asked"] == 1
+    assert [row["status"] for row in found.calls] == ["failed"]
+    assert [fault[:2] for fault in found.faults] == [("server error", 500)]
+
+
+def test_a_call_that_is_cut_off_twice_is_left(server: Server, tmp_path: Path) -> None:
     server.control(script=["close mid-body", "hang"])
 
     async def cut(gateway: Gateway) -> None:
-        with drawing(TURN):
-            task = asyncio.ensure_future(gateway.models["stub"].reply(prompt(), seed=1))
-        while server.books()["asked"] < 2:
-            await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.wait({task})
+        task = await started(gateway, server, 2)
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0.05)
+        await asyncio.wait({task}, timeout=1.0)
+        assert task.cancelled()
 
     found = call(tmp_path / "log", settings_for(server.base), (), during=cut)
+    assert found.error is None
     assert (len(found.calls), len(found.faults)) == (1, 1)
     [row] = found.calls
     assert (row["status"], row["cost"]) == ("failed", None)
