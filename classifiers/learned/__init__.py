@@ -34,7 +34,7 @@ from classifiers.questions import reading_of
 MODEL = Path(__file__).with_name("model.npz")
 NOTED = 0.05
 """Probability from which on a candidate that does not count is listed as a doubt."""
-_AT_ONCE = 1024  # posts; bounds the memory
+_AT_ONCE = 512  # posts; bounds the memory, and caches hold it
 
 
 class LearnedTagger(Tagger):

@@ -30,7 +30,8 @@ from classifiers.learned.tokens import (
 )
 
 _MOST_KEPT = 20_000  # spellings a room
-_WORD = PARTS["word"][0]
+_WORD, _REF, _FORM, _ENDING = (PARTS[part][0] for part in ("word", "ref", "form", "ending"))
+_DIGITS = re.compile(r"\d+")
 
 
 class RoomWords(dict[str, int]):
@@ -45,6 +46,7 @@ class RoomWords(dict[str, int]):
         people: tuple[str, ...],
         services: tuple[str, ...],
         odd_ids: tuple[str, ...],
+        like: Services,
     ) -> None:
         super().__init__()
         self._vocabulary = vocabulary
@@ -52,7 +54,7 @@ class RoomWords(dict[str, int]):
         self._name = _numbered(self._names)
         lower = [service.lower() for service in services]
         self._service = _numbered(lower)
-        self._like = Services(lower, vocabulary.common)
+        self._like = like
         self._odd_ids = frozenset(change.lower() for change in odd_ids)
         own = (*self._names, *lower, *self._odd_ids)
         self.find = _splitter(tuple(w for w in own if w and not re.fullmatch(TOKEN, w)))
@@ -90,7 +92,7 @@ class RoomWords(dict[str, int]):
 
 
 def _refer(kind: Kind, ref: int, form: Form = Form.EXACT, ending: int = 0) -> int:
-    return packed(kind=kind, ref=ref, form=form, ending=ending, word=WORD_OF[kind])
+    return kind | ref << _REF | form << _FORM | ending << _ENDING | WORD_OF[kind] << _WORD
 
 
 def _numbered(words: Sequence[str]) -> dict[str, int]:
@@ -128,18 +130,24 @@ class _Changes(dict[str, int]):
 
     def __init__(self, ids: tuple[str, ...]) -> None:
         super().__init__()
-        self.odd = tuple(change for change in ids if not USUAL_ID.fullmatch(change.lower()))
-        self._listed = _numbered([change.lower() for change in ids])
+        self.odd = tuple([change for change in ids if not USUAL_ID.fullmatch(change.lower())])
+        self._ids = ids
+        self._listed: dict[str, int] | None = None  # made when an id is met: most posts have none
         self._digits: dict[str, list[int]] = {}
-        for change, number in self._listed.items():
-            for digits in re.findall(r"\d+", change)[-1:]:
+
+    def _made(self) -> dict[str, int]:
+        listed = self._listed = _numbered([change.lower() for change in self._ids])
+        for change, number in listed.items():
+            for digits in _DIGITS.findall(change)[-1:]:
                 self._digits.setdefault(digits, []).append(number)
+        return listed
 
     def __missing__(self, spelling: str) -> int:
         low = spelling.strip(" \t@").lower()
-        number, form = self._listed.get(low), Form.EXACT
+        listed = self._made() if self._listed is None else self._listed
+        number, form = listed.get(low), Form.EXACT
         if number is None:
-            digits = re.findall(r"\d+", low)[-1:]
+            digits = _DIGITS.findall(low)[-1:]
             meant = self._digits.get(digits[0], ()) if digits and len(digits[0]) > 1 else ()
             if len(meant) == 1:
                 number, form = meant[0], Form.START if low.isdecimal() else Form.TYPO
@@ -168,6 +176,7 @@ class Reader:
         self._rooms: dict[tuple[object, ...], RoomWords] = {}
         self._seats: dict[tuple[object, ...], tuple[tuple[str, ...], list[int]]] = {}
         self._changes: dict[tuple[str, ...], _Changes] = {}
+        self._like: dict[tuple[str, ...], Services] = {}
         self._joints = frozenset(word << _WORD for word in vocabulary.joints)
         self._dash = vocabulary["<dash>"] << _WORD
 
@@ -231,7 +240,13 @@ class Reader:
         if room is None:
             if len(self._rooms) > 256:
                 self._rooms.clear()
-            room = self._rooms[key] = RoomWords(self.vocabulary, people, services, odd)
+            like = self._like.get(services)  # shared: looking for forms is what takes time
+            if like is None:
+                if len(self._like) > 256:
+                    self._like.clear()
+                lower = [service.lower() for service in services]
+                like = self._like[services] = Services(lower, self.vocabulary.common)
+            room = self._rooms[key] = RoomWords(self.vocabulary, people, services, odd, like)
         return room
 
     def _ranged(self, post: PostInRoom, found: list[int], joints: list[int]) -> list[int]:

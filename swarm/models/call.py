@@ -193,8 +193,6 @@ class Call:
                 task.cancel()
                 task.add_done_callback(lambda _: flights.pop(id(task), None))
                 task.add_done_callback(_forget)
-        if not done and self.cut_off:
-            raise asyncio.CancelledError
         if not done:
             raise CallFailed(Fault.TIMEOUT)
         return task.result()
