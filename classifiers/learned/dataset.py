@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from classifiers.directives import Directive, PostInRoom
+from classifiers.directives import PostInRoom
 from classifiers.evaluate import Labelled
 from classifiers.learned.network import flags_of
 from classifiers.learned.pairs import Pairs, Tokens, pairs_of, tokens_of
@@ -57,15 +57,6 @@ LONGEST = 128  # tokens of a training post; a post has at most 280 characters
 
 _WORD = PARTS["word"][0]
 _CAPITALS = ~(1 << PARTS["capital"][0] | 1 << PARTS["capitals"][0])
-
-
-def directive_of(post: PostInRoom, tokens: Tokens, name: int, target: int) -> Directive:
-    """The directive that a pair of tokens stands for."""
-    teammate = post.teammates[tokens["ref"][name]]
-    at = tokens["ref"][target]
-    if tokens["kind"][target] == Kind.CHANGE:
-        return Directive(teammate, "file", post.changes[at].id)
-    return Directive(teammate, "query", post.services[at])
 
 
 def vocabulary_from(posts: Sequence[PostInRoom], known: Sequence[str], common: int) -> Vocabulary:
