@@ -72,8 +72,8 @@ def test_a_real_model_plays_a_room_and_a_replay(
         assert all("json_schema" in json.loads(parameters) for (parameters,) in sent)
         # So small a model asks nobody by name. Say that Ada's first post asked Bo for what he did.
         con.execute(
-            "INSERT INTO directives SELECT 'learned', room, 1, 0, 1, 'query', query, NULL FROM turns "
-            "WHERE round = 2 AND seat = 1"
+            "INSERT INTO directives SELECT 'learned', room, 1, 0, 1, 'query', query, NULL "
+            "FROM turns WHERE round = 2 AND seat = 1"
         )
         con.execute("DELETE FROM influences")
 
