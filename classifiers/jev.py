@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -27,7 +26,15 @@ from swarm.errors import ModelError
 from swarm.log.store import Log
 from swarm.log.writer import Writer
 from swarm.models.breaker import Breaker
-from swarm.models.faults import AGAIN, CallFailed, Fault, fault_of_status, seconds_of
+from swarm.models.faults import (
+    AGAIN,
+    LOAD,
+    CallFailed,
+    Fault,
+    fault_of_status,
+    pause_after,
+    seconds_of,
+)
 from swarm.models.ledger import Ledger
 from swarm.models.pace import Pace
 from swarm.scenario import Rows
@@ -48,8 +55,6 @@ TRIES = {"load": 40, "unreadable": 2, "other": 6}
 """Tries of one request, by what they failed for."""
 CONCURRENCY = 32
 _FIRST_REFUSED = 5  # requests; when all of them are refused, something was set up wrongly
-_LONGEST_WAIT = 20.0  # seconds between tries
-_LOAD = frozenset({Fault.RATE_LIMITED, Fault.OVERLOADED})
 
 
 class JevTagger(RemoteTagger):
@@ -147,7 +152,7 @@ class _Session:
                 self._stop_at(fault)
                 if fault.fault not in AGAIN:
                     return None
-                kind = "load" if fault.fault in _LOAD else "other"
+                kind = "load" if fault.fault in LOAD else "other"
                 kind = "unreadable" if fault.fault is Fault.BAD_BODY else kind
                 failed[kind] += 1
                 if failed[kind] >= TRIES[kind]:
@@ -155,10 +160,7 @@ class _Session:
             else:
                 tokens, served = response.usage.input_tokens, storable(response.model[:200])
                 return Heard(answers, first + 1, tokens, served)
-            # Full jitter, as for other live models; a refusal for load waits for the pace.
-            others = failed["other"]
-            longest = min(_LONGEST_WAIT, 0.25 * 2.0**others) if others else 0.05
-            await asyncio.sleep(random.uniform(0.0, longest))
+            await asyncio.sleep(pause_after(failed["other"]))
 
     async def _try(
         self, state: dict[str, Any], questions: Mapping[str, Choice]
@@ -171,9 +173,9 @@ class _Session:
                 response = await self._send(state, questions)
                 answers = _answers(response, questions)
             except CallFailed as failed:
-                slot.refused = failed.fault in _LOAD
+                slot.refused = failed.fault in LOAD
                 slot.retry_after = failed.retry_after
-                if failed.fault in AGAIN - _LOAD and failed.fault is not Fault.BAD_BODY:
+                if failed.fault in AGAIN - LOAD and failed.fault is not Fault.BAD_BODY:
                     self._breaker.failed(look=look)
                 else:
                     self._breaker.answered()

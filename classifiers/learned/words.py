@@ -194,7 +194,7 @@ class Reader:
                 if token & WORD_BITS in self._joints:
                     joints.append(at)
             elif kind == _TEAMMATE:
-                found[at] = token & _REST | seats[token >> 3 & MOST_REFS - 1]
+                found[at] = token & _REST | seats[token >> _REF & MOST_REFS - 1]
             elif kind == _OTHER_ID:
                 listed = changes[spelled[at]]
                 if listed >= 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
@@ -11,16 +10,14 @@ from time import monotonic
 from swarm.models.base import Draw, Reply
 from swarm.models.breaker import Breaker
 from swarm.models.budget import Budget
-from swarm.models.faults import AGAIN, PERHAPS_BILLED, STOP, CallFailed, Fault
+from swarm.models.faults import AGAIN, LOAD, PERHAPS_BILLED, STOP, CallFailed, Fault, pause_after
 from swarm.models.ledger import Ledger
 from swarm.models.live import LiveModel
 from swarm.models.pace import Pace
 from swarm.models.transport import Answer, Request
 
-_LOAD = frozenset({Fault.RATE_LIMITED, Fault.OVERLOADED})
 _LOAD_TRIES = 10  # a refusal for load is no fault of the call: so many times `attempts` are borne
 _PATIENCE = 2.0  # seconds after which somebody who stops a run is told what it waits for
-_LONGEST_WAIT = 20.0  # seconds between tries
 
 
 @dataclass(slots=True)
@@ -129,16 +126,14 @@ class Call:
             fault = self.faults[-1][0].fault
             if fault in STOP:
                 raise self._model.stopped(fault)
-            load = sum(failed.fault in _LOAD for failed, _ in self.faults)
+            load = sum(failed.fault in LOAD for failed, _ in self.faults)
             others = len(self.faults) - load
             if fault not in AGAIN:
                 self._model.refused_at_first(fault)
                 return Reply("", failed=str(fault), final=True), None
             if others >= settings.attempts or load >= settings.attempts * _LOAD_TRIES:
                 return Reply("", failed=str(fault), final=True), None
-            # Full jitter: all calls that failed together must not come back together.
-            longest = min(_LONGEST_WAIT, 0.25 * 2.0 ** min(others, 10)) if others else 0.05
-            await asyncio.sleep(random.uniform(0.0, longest))
+            await asyncio.sleep(pause_after(others))
 
     async def _try(self) -> tuple[Answer, float]:
         """One request under the provider's pace, limits and timeout."""
@@ -153,9 +148,9 @@ class Call:
                 sent = True
                 answer = await self._send()
             except CallFailed as failed:
-                slot.refused = failed.fault in _LOAD
+                slot.refused = failed.fault in LOAD
                 slot.retry_after = failed.retry_after
-                if failed.fault in AGAIN and failed.fault not in _LOAD:
+                if failed.fault in AGAIN and failed.fault not in LOAD:
                     provider.breaker.failed(look=look)
                 else:
                     provider.breaker.answered()

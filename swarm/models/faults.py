@@ -6,6 +6,7 @@ up (the agent passes), or stop the study, because every further call would fail 
 
 from __future__ import annotations
 
+import random
 from enum import StrEnum
 
 from swarm.errors import ModelError
@@ -40,14 +41,28 @@ AGAIN = frozenset(
 )
 """Faults after which the same call is tried again."""
 
+LOAD = frozenset({Fault.RATE_LIMITED, Fault.OVERLOADED})
+"""Faults of too many calls at once: the pace answers them, they say nothing about the call."""
+
 STOP = frozenset({Fault.NOT_FOUND, Fault.NO_ACCESS, Fault.NO_MONEY})
 """Faults that every further call would meet."""
 
 PERHAPS_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.BAD_BODY})
 """Faults after which the provider may charge for the reply; the budget assumes that it does."""
 
+_LONGEST_PAUSE = 20.0  # seconds between tries
 LONGEST_RETRY_AFTER = 60.0
 """Seconds of a Retry-After that are believed; a provider cannot put a study to sleep for ever."""
+
+
+def pause_after(others: int) -> float:
+    """Seconds to wait before the next try, after `others` faults that were not for load.
+
+    Full jitter: calls that failed together must not come back together. A refusal for load waits
+    for the pace, not here.
+    """
+    longest = min(_LONGEST_PAUSE, 0.25 * 2.0 ** min(others, 10)) if others else 0.05
+    return random.uniform(0.0, longest)
 
 
 class CallFailed(Exception):
