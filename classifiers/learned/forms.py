@@ -23,15 +23,28 @@ class Services(dict[str, tuple[int, Form] | None]):
         In lower case.
     common : frozenset of str
         Ordinary words; a short one is not the start of a service.
+
+    Attributes
+    ----------
+    plain : dict
+        Spellings of ordinary words that rooms with these services met: in lower case, without its
+        ending, packed.
     """
 
     def __init__(self, services: Sequence[str], common: frozenset[str]) -> None:
         super().__init__()
         self._common = common
-        self._services = list(enumerate(services))
+        self.plain: dict[str, tuple[str, str, int]] = {}
         self._first: dict[str, list[tuple[int, str]]] = {}
-        for number, service in self._services:
+        self._ends: dict[str, list[int]] = {}
+        self._parts: dict[str, list[int]] = {}
+        for number, service in enumerate(services):
             self._first.setdefault(service[:1], []).append((number, service))
+            for at in range(len(service) - 3 if len(service) >= 5 else 0):
+                self._ends.setdefault(service[at:], []).append(number)
+            parts = service.split("-") if "-" in service else ()
+            for part in {part for part in parts if len(part) >= 3}:
+                self._parts.setdefault(part, []).append(number)
 
     def __missing__(self, word: str) -> tuple[int, Form] | None:
         like = self._like(word) if len(word) > 1 else None
@@ -46,10 +59,12 @@ class Services(dict[str, tuple[int, Form] | None]):
             (Form.START, _start_of, () if short else same),
             (Form.SHORT, _short_of, same),
             (Form.SHORT, _inflection_of, same),
-            (Form.SHORT, _end_of, self._services),
-            (Form.TYPO, _part_of, self._services),
         ):
             found = [number for number, service in among if fits(word, service)]
+            if len(found) == 1:
+                return found[0], form
+        for form, places in ((Form.SHORT, self._ends), (Form.TYPO, self._parts)):
+            found = places.get(word, [])
             if len(found) == 1:
                 return found[0], form
         return None
@@ -110,11 +125,3 @@ def _short_of(word: str, service: str) -> bool:
 def _inflection_of(word: str, service: str) -> bool:
     stem = word.rstrip("es") if len(word) > 4 else word
     return len(stem) >= 4 and service.startswith(stem)
-
-
-def _end_of(word: str, service: str) -> bool:
-    return len(word) >= 4 and len(service) >= 5 and service.endswith(word)
-
-
-def _part_of(word: str, service: str) -> bool:
-    return len(word) >= 3 and "-" in service and word in service.split("-")

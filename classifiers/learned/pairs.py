@@ -38,12 +38,15 @@ class Tokens:
         Which post each belongs to.
     start : (posts + 1,)
         Where each post begins.
+    packed : (tokens,)
+        The tokens as they were packed.
     kind, ref, form, ending, word, ... : (tokens,)
         Parts of the tokens; see `tokens.PARTS`.
     """
 
     post: Ints
     start: Ints
+    packed: Ints
     parts: dict[str, Ints]
 
     def __getitem__(self, part: str) -> Ints:
@@ -78,7 +81,7 @@ def tokens_of(posts: Sequence[Sequence[int]]) -> Tokens:
     start = np.concatenate([[0], np.cumsum(lengths)])
     packed = np.fromiter((t for tokens in posts for t in tokens), np.int64, count=start[-1])
     parts = {part: packed >> low & (1 << bits) - 1 for part, (low, bits) in PARTS.items()}
-    return Tokens(np.repeat(np.arange(len(posts)), lengths), start, parts)
+    return Tokens(np.repeat(np.arange(len(posts)), lengths), start, packed, parts)
 
 
 def pairs_of(tokens: Tokens, rounds: Ints, vocabulary: Vocabulary) -> Pairs:

@@ -30,8 +30,10 @@ from classifiers.learned.tokens import (
 )
 
 _MOST_KEPT = 20_000  # spellings a room
+_MOST_LISTS = 4096
 _WORD, _REF, _FORM, _ENDING = (PARTS[part][0] for part in ("word", "ref", "form", "ending"))
 _DIGITS = re.compile(r"\d+")
+_USUAL_IDS = re.compile(rf"(?:{USUAL_ID.pattern}(?: |$))*")
 
 
 class RoomWords(dict[str, int]):
@@ -56,11 +58,17 @@ class RoomWords(dict[str, int]):
         self._service = _numbered(lower)
         self._like = like
         self._odd_ids = frozenset(change.lower() for change in odd_ids)
+        self._plain = like.plain
+        self._own = self._odd_ids.union(self._names)
         own = (*self._names, *lower, *self._odd_ids)
         self.find = _splitter(tuple(w for w in own if w and not re.fullmatch(TOKEN, w)))
 
     def __missing__(self, text: str) -> int:
-        token = self._token(text)
+        plain = self._plain.get(text)
+        if plain is None or plain[0] in self._own or plain[1] in self._own:
+            token = self._token(text)
+        else:
+            token = plain[2]
         if len(self) < _MOST_KEPT:
             self[text] = token
         return token
@@ -85,10 +93,12 @@ class RoomWords(dict[str, int]):
         name = None if core in common else name_like(core, self._names)
         if name is not None:
             return marks | _refer(Kind.TEAMMATE, name, Form.TYPO, ending)
-        if like is None:
-            return alone
-        form = Form.START if like[1] is Form.START else Form.SHORT
-        return alone | packed(kind=Kind.SERVICE, ref=like[0], form=form, ending=ending)
+        if like is not None:
+            form = Form.START if like[1] is Form.START else Form.SHORT
+            alone |= packed(kind=Kind.SERVICE, ref=like[0], form=form, ending=ending)
+        if low in common and core in common:  # only somebody of that very name makes it another
+            self._plain[text] = (low, core, alone)
+        return alone
 
 
 def _refer(kind: Kind, ref: int, form: Form = Form.EXACT, ending: int = 0) -> int:
@@ -130,7 +140,9 @@ class _Changes(dict[str, int]):
 
     def __init__(self, ids: tuple[str, ...]) -> None:
         super().__init__()
-        self.odd = tuple([change for change in ids if not USUAL_ID.fullmatch(change.lower())])
+        self.odd: tuple[str, ...] = ()
+        if not _USUAL_IDS.fullmatch(" ".join(ids).lower()):
+            self.odd = tuple([change for change in ids if not USUAL_ID.fullmatch(change.lower())])
         self._ids = ids
         self._listed: dict[str, int] | None = None  # made when an id is met: most posts have none
         self._digits: dict[str, list[int]] = {}
@@ -187,19 +199,19 @@ class Reader:
         room = self._room(people, post.services, changes.odd)
         spelled = room.find(_plain(post.post))
         found = [room[spelling] for spelling in spelled]
-        joints: list[int] = []
-        for at, token in enumerate(found):
+        known, ranges = self._joints, []
+        for at in [k for k, t in enumerate(found) if t & KIND_BITS or t & WORD_BITS in known]:
+            token = found[at]
             kind = token & KIND_BITS
             if not kind:
-                if token & WORD_BITS in self._joints:
-                    joints.append(at)
+                ranges.append(at)
             elif kind == _TEAMMATE:
                 found[at] = token & _REST | seats[token >> _REF & MOST_REFS - 1]
             elif kind == _OTHER_ID:
                 listed = changes[spelled[at]]
                 if listed >= 0:
                     found[at] = token & _REST_OF_ID | listed
-        return self._ranged(post, found, joints) if joints else found
+        return self._ranged(post, found, ranges) if ranges else found
 
     def spelled(self, post: PostInRoom) -> list[tuple[str, int]]:
         """Every spelling of a post with its packed token, before anybody is told apart."""
@@ -210,7 +222,7 @@ class Reader:
         ids = tuple([change.id for change in post.changes])
         known = self._changes.get(ids)
         if known is None:
-            if len(self._changes) > 1024:
+            if len(self._changes) > _MOST_LISTS:
                 self._changes.clear()
             known = self._changes[ids] = _Changes(ids)
         return known
@@ -220,7 +232,7 @@ class Reader:
         key = (post.author, post.teammates)
         known = self._seats.get(key)
         if known is None:
-            if len(self._seats) > 4096:
+            if len(self._seats) > _MOST_LISTS:
                 self._seats.clear()
             people = tuple(sorted((post.author, *post.teammates)))
             seats = [
