@@ -7,11 +7,13 @@ Words are in lower case, and most tests take the first letter to be right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from classifiers.learned.tokens import Form
 
 _VOWELS = frozenset("aeiou")
+_RUN, _DRAWN_OUT = re.compile(r"(.)\1+"), re.compile(r"(.)\1\1")
 
 
 class Services(dict[str, tuple[int, Form] | None]):
@@ -71,9 +73,14 @@ class Services(dict[str, tuple[int, Form] | None]):
 
 
 def name_like(word: str, names: Sequence[str]) -> int | None:
-    """Position of the one name that `word` is a slip of the keys away from."""
+    """Position of the one name that `word` is a slip of the keys away from, or drawn out of."""
     if len(word) < 3:
         return None
+    if _DRAWN_OUT.search(word):
+        short = _RUN.sub(r"\1", word)
+        found = [k for k, name in enumerate(names) if _RUN.sub(r"\1", name) == short]
+        if len(found) == 1:
+            return found[0]
     found = [
         k
         for k, name in enumerate(names)
