@@ -8,7 +8,7 @@ separator for another. What a post asks does not depend on those.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,13 +75,20 @@ def vocabulary_from(posts: Sequence[PostInRoom], known: Sequence[str], common: i
     return Vocabulary((*every.words, *more), common=common)
 
 
+Triple = tuple[int, int, int]
+"""A candidate: the teammate's number, the kind of the target, the target's number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post with at least one pair, as tokens and true candidates."""
+    """A post with at least one pair, as tokens, and how likely its candidates are true.
+
+    A candidate that is not listed is not; of a labelled post all that are listed are certain.
+    """
 
     tokens: list[int]
     round: int
-    true: frozenset[tuple[int, int, int]]  # teammate's number, kind, target's number
+    likely: Mapping[Triple, float]
 
 
 def posts_of(reader: Reader, labelled: Sequence[Labelled]) -> list[Post]:
@@ -91,11 +98,11 @@ def posts_of(reader: Reader, labelled: Sequence[Labelled]) -> list[Post]:
         tokens = reader.tokens(item.post)[:LONGEST]
         kinds = {token & KIND_BITS for token in tokens}
         if Kind.TEAMMATE in kinds and kinds & {Kind.SERVICE, Kind.CHANGE}:
-            found.append(Post(tokens, item.post.round, frozenset(_true(item))))
+            found.append(Post(tokens, item.post.round, dict.fromkeys(_true(item), 1.0)))
     return found
 
 
-def _true(item: Labelled) -> Iterator[tuple[int, int, int]]:
+def _true(item: Labelled) -> Iterator[Triple]:
     ids = [change.id for change in item.post.changes]
     for d in item.directives:
         name = item.post.teammates.index(d.teammate)
@@ -107,9 +114,9 @@ def _true(item: Labelled) -> Iterator[tuple[int, int, int]]:
 
 def changed(post: Post, reader: Reader, rng: np.random.Generator) -> Post:
     """The post as somebody else might have typed it."""
-    vocabulary, tokens, true = reader.vocabulary, post.tokens, post.true
+    vocabulary, tokens, likely = reader.vocabulary, post.tokens, post.likely
     if rng.random() < 0.1:
-        tokens, true = _with_aside(tokens, true, reader, rng)
+        tokens, likely = _with_aside(tokens, likely, reader, rng)
     if rng.random() < 0.25:
         tokens = [packed & _CAPITALS for packed in tokens]
     marks = [vocabulary[mark] for mark in (".", ",", ":", ";", "!", "?")]
@@ -121,20 +128,20 @@ def changed(post: Post, reader: Reader, rng: np.random.Generator) -> Post:
         old, new = rng.choice(joints, 2, replace=False)
         low = (1 << _WORD) - 1
         tokens = [p & low | int(new) << _WORD if p >> _WORD == old else p for p in tokens]
-    return Post(tokens, post.round, true)
+    return Post(tokens, post.round, likely)
 
 
 def _with_aside(
     tokens: list[int],
-    true: frozenset[tuple[int, int, int]],
+    likely: Mapping[Triple, float],
     reader: Reader,
     rng: np.random.Generator,
-) -> tuple[list[int], frozenset[tuple[int, int, int]]]:
+) -> tuple[list[int], Mapping[Triple, float]]:
     """The post with a word to whoever tags it, and perhaps an entry behind that, which counts."""
     said = PostInRoom(1, "", ("N",), ("S",), (), f" {ASIDES[rng.integers(len(ASIDES))]}")
     aside = reader.tokens(said)
     if rng.random() < 0.3:
-        return [*aside, *tokens][:LONGEST], true
+        return [*aside, *tokens][:LONGEST], likely
     if rng.random() < 0.3:
         entry = reader.tokens(replace(said, post=" N: S" if rng.random() < 0.5 else " N -> S"))
         name, target = int(rng.integers(8)), int(rng.integers(10))
@@ -143,9 +150,9 @@ def _with_aside(
             ref = PARTS["ref"][0]
             entry[0] |= name << ref
             entry[-1] |= target << ref
-            true = true | {(name, int(Kind.SERVICE), target)}
-            return [*tokens, *aside, *entry], true
-    return [*tokens, *aside][:LONGEST], true
+            likely = {**likely, (name, int(Kind.SERVICE), target): 1.0}
+            return [*tokens, *aside, *entry], likely
+    return [*tokens, *aside][:LONGEST], likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,7 @@ class Batch:
     groups: NDArray[np.int32]  # (3, pairs): of the same shape, teammate's mention, target's mention
     features: NDArray[np.float32]  # (pairs, features)
     candidate: NDArray[np.int32]  # (pairs,); the last one takes the padding
-    true: NDArray[np.float32]  # (pairs + 1,)
+    likely: NDArray[np.float32]  # (pairs + 1,)
     counts: NDArray[np.float32]  # (pairs + 1,): 1 for a candidate, 0 for padding
 
 
@@ -172,13 +179,13 @@ def batches_of(
     sizes: tuple[int, int],
     rng: np.random.Generator | None,
     hidden: float = 0.0,
-) -> Iterator[tuple[Batch, list[tuple[int, tuple[int, int, int]]]]]:
+) -> Iterator[tuple[Batch, list[tuple[int, Triple]]]]:
     """All posts once, in batches, each with what its candidates are: (number of post, triple).
 
     Parameters
     ----------
     sizes : (int, int)
-        Most posts and most pairs in a batch.
+        Most posts in a batch, and most pairs for every 64 tokens of its width.
     rng : Generator or None
         Shuffles, and hides words with probability `hidden`; None for neither.
     """
@@ -193,10 +200,12 @@ def batches_of(
         if rng is not None:
             members = rng.permutation(members)
         group: list[int] = []
+        held = 0
         for member in members:
-            if group and (len(group) == sizes[0] or many[group].sum() + many[member] > sizes[1]):
+            held += int(many[member])
+            if group and (len(group) == sizes[0] or held > sizes[1] * length // 64):
                 groups.append((length, group))
-                group = []
+                group, held = [], int(many[member])
             group.append(int(member))
         if group:
             groups.append((length, group))
@@ -219,9 +228,10 @@ def _batch(
     sizes: tuple[int, int],
     rng: np.random.Generator | None,
     hidden: float,
-) -> tuple[Batch, list[tuple[int, tuple[int, int, int]]]]:
-    many, most = sizes
-    most = max(most, int(sum(first[n + 1] - first[n] for n in group)))
+) -> tuple[Batch, list[tuple[int, Triple]]]:
+    many, most = sizes[0], sizes[1] * length // 64
+    chosen = np.concatenate([np.arange(first[n], first[n + 1]) for n in group])
+    most = max(most, len(chosen))
     made = Batch(
         np.zeros((many, length), np.int32),
         np.zeros((many, length, flags.shape[1]), np.float32),
@@ -235,33 +245,25 @@ def _batch(
         np.zeros(most + 1, np.float32),
         np.zeros(most + 1, np.float32),
     )
-    numbers: dict[tuple[int, tuple[int, int, int]], int] = {}
-    groups: tuple[dict[int, int], ...] = ({}, {}, {})
-    at = 0
     for row, n in enumerate(group):
-        start, stop = tokens.start[n], tokens.start[n + 1]
-        size = stop - start
-        made.words[row, :size] = tokens["word"][start:stop]
-        made.flags[row, :size] = flags[start:stop]
+        mine = slice(tokens.start[n], tokens.start[n + 1])
+        size = mine.stop - mine.start
+        made.words[row, :size] = tokens["word"][mine]
+        made.flags[row, :size] = flags[mine]
         made.there[row, :size] = 1
-        for pair in range(first[n], first[n + 1]):
-            name, target = pairs.name[pair], pairs.target[pair]
-            triple = (
-                int(tokens["ref"][name]),
-                int(tokens["kind"][target]),
-                int(tokens["ref"][target]),
-            )
-            candidate = numbers.setdefault((n, triple), len(numbers))
-            made.post[at], made.name[at], made.target[at] = row, name - start, target - start
-            for nth, of in enumerate((pairs.shape, pairs.name, pairs.target)):
-                known = groups[nth]
-                made.groups[nth, at] = known.setdefault(int(of[pair]), len(known))
-            made.features[at] = pairs.features[pair]
-            made.candidate[at] = candidate
-            made.true[candidate] = triple in posts[n].true
-            made.counts[candidate] = 1
-            at += 1
+    rows = np.repeat(np.arange(len(group)), [first[n + 1] - first[n] for n in group])
+    begin = tokens.start[np.array(group)][rows]
+    name, target, used = pairs.name[chosen], pairs.target[chosen], slice(len(chosen))
+    made.post[used], made.name[used], made.target[used] = rows, name - begin, target - begin
+    made.features[used] = pairs.features[chosen]
+    for row, of in enumerate((pairs.shape[chosen], name, target)):
+        made.groups[row, used] = np.unique(of, return_inverse=True)[1]
+    parts = (rows, tokens["ref"][name], tokens["kind"][target], tokens["ref"][target])
+    distinct, made.candidate[used] = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)
+    candidates = [(group[row], (who, kind, what)) for row, who, kind, what in distinct.tolist()]
+    made.likely[: len(candidates)] = [posts[n].likely.get(t, 0.0) for n, t in candidates]
+    made.counts[: len(candidates)] = 1
     if rng is not None and hidden:
         mask = (rng.random(made.words.shape) < hidden) & (made.words >= len(SPECIAL))
         made.words[mask] = 1
-    return made, list(numbers)
+    return made, candidates

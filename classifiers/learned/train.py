@@ -24,12 +24,22 @@ from numpy.typing import NDArray
 from classifiers.evaluate import Labelled, read_labelled
 from classifiers.learned import MODEL
 from classifiers.learned.artefact import save
-from classifiers.learned.dataset import Batch, Post, batches_of, changed, posts_of, vocabulary_from
+from classifiers.learned.dataset import (
+    Batch,
+    Post,
+    Triple,
+    batches_of,
+    changed,
+    posts_of,
+    vocabulary_from,
+)
 from classifiers.learned.network import FLAGS
 from classifiers.learned.tokens import SPECIAL, Vocabulary
+from classifiers.learned.unwritten import Unwritten, load_taught
 from classifiers.learned.words import Reader
 
 CORPORA = Path(__file__).parents[1] / "corpora"
+TAUGHT = "taught.npz"
 Weights = dict[str, Any]
 
 
@@ -46,8 +56,10 @@ class Recipe:
     hidden: float = 0.06
     rate: float = 2e-3
     decay: float = 1e-4
-    sizes: tuple[int, int] = (64, 1024)
+    sizes: tuple[int, int] = (64, 800)
     average: float = 0.998
+    taught: int = 200_000  # posts that a teacher labels
+    share: float = 1.0  # of them in a round, for every labelled post
 
 
 def initial(recipe: Recipe, vectors: NDArray[np.float32], features: int) -> Weights:
@@ -155,12 +167,25 @@ class Training:
         self.vectors = jnp.asarray(vectors)
         self._compiled = jax.jit(lambda w, b: logits(w, self.vectors, b, None, 0.0))
 
-    def fit(self, posts: Sequence[Post], after: Any = None) -> Weights:
+    def fit(self, posts: Sequence[Post], taught: Sequence[Post] = (), after: Any = None) -> Weights:
+        """Learn from labelled posts, and in every round from others of those a teacher labelled.
+
+        Parameters
+        ----------
+        after : callable, optional
+            Called after each round with its number, from 0, and the mean weights so far.
+        """
         recipe = self.recipe
         rng = np.random.default_rng(recipe.seed)
         first = next(iter(self._batches(posts[:4], None)))[0]
         w = initial(recipe, np.asarray(self.vectors), first.features.shape[1])
-        steps = recipe.rounds * sum(1 for _ in self._batches(posts, None))
+        beside = min(len(taught), int(recipe.share * len(posts)))
+
+        def mixed() -> list[Post]:
+            drawn = rng.permutation(len(taught))[:beside].tolist()
+            return [changed(p, self.reader, rng) for p in posts] + [taught[n] for n in drawn]
+
+        steps = recipe.rounds * sum(1 for _ in self._batches(mixed(), None))
         optimizer = optax.chain(
             optax.clip_by_global_norm(1.0),
             optax.adamw(
@@ -190,9 +215,8 @@ class Training:
         mean, key = w, jax.random.PRNGKey(recipe.seed)
         begun = time.monotonic()
         for number in range(recipe.rounds):
-            seen = [changed(post, self.reader, rng) for post in posts]
             values = []
-            for batch, _ in self._batches(seen, rng):
+            for batch, _ in self._batches(mixed(), rng):
                 key, use = jax.random.split(key)
                 w, mean, state, value = step(w, mean, state, astuple(batch), use)
                 values.append(float(value))
@@ -206,13 +230,13 @@ class Training:
 
     def _batches(
         self, posts: Sequence[Post], rng: np.random.Generator | None
-    ) -> Iterator[tuple[Batch, list[tuple[int, tuple[int, int, int]]]]]:
+    ) -> Iterator[tuple[Batch, list[tuple[int, Triple]]]]:
         recipe = self.recipe
         return batches_of(posts, self.vocabulary, sizes=recipe.sizes, rng=rng, hidden=recipe.hidden)
 
-    def predict(self, w: Weights, posts: Sequence[Post]) -> list[dict[tuple[int, int, int], float]]:
+    def predict(self, w: Weights, posts: Sequence[Post]) -> list[dict[Triple, float]]:
         """Logit of every candidate of every post."""
-        found: list[dict[tuple[int, int, int], float]] = [{} for _ in posts]
+        found: list[dict[Triple, float]] = [{} for _ in posts]
         for batch, candidates in self._batches(posts, None):
             scored = np.asarray(self._compiled(w, astuple(batch)))
             for (post, triple), value in zip(candidates, scored[: len(candidates)], strict=True):
@@ -245,12 +269,10 @@ def prepared(
     return vocabulary, table
 
 
-def temperature_of(
-    predicted: Sequence[Mapping[tuple[int, int, int], float]], posts: Sequence[Post]
-) -> float:
+def temperature_of(predicted: Sequence[Mapping[Triple, float]], posts: Sequence[Post]) -> float:
     """The temperature that makes the labels of `posts` most likely; found on a grid of 1 %."""
     pairs = [
-        (logit, triple in post.true)
+        (logit, triple in post.likely)
         for found, post in zip(predicted, posts, strict=True)
         for triple, logit in found.items()
     ]
@@ -272,6 +294,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=MODEL, help="file to write")
     parser.add_argument("--rounds", type=int, default=Recipe().rounds, help="through the corpus")
     parser.add_argument("--seed", type=int, default=Recipe().seed)
+    parser.add_argument(
+        "--taught",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help=f"learn from a teacher's answers too, if there are any (CORPORA/{TAUGHT})",
+    )
     given = parser.parse_args()
     read = {
         split: read_labelled(
@@ -283,10 +311,16 @@ def main() -> None:
     reader = Reader(vocabulary)
     train, dev = (posts_of(reader, read[split]) for split in ("train", "dev"))
     training = Training(Recipe(rounds=given.rounds, seed=given.seed), vocabulary, vectors)
-    weights = training.fit(train)
+    answers = given.corpora / TAUGHT
+    taught = (
+        load_taught(answers, Unwritten(train, vocabulary))
+        if given.taught and answers.exists()
+        else []
+    )
+    weights = training.fit(train, taught)
     temperature = temperature_of(training.predict(weights, dev), dev)
     save(given.out, training.arrays(weights), vocabulary, temperature)
-    _say(f"{given.out}: {len(train)} posts, temperature {temperature:.2f}")
+    _say(f"{given.out}: {len(train)} posts, {len(taught)} taught, temperature {temperature:.2f}")
 
 
 if __name__ == "__main__":
