@@ -9,8 +9,9 @@ belong together in a request. Reading is split accordingly:
 3. `network`: a small recurrent network reads the post both ways and scores the pairs.
 4. Here: scores become probabilities, probabilities directives.
 
-`train` makes the artefact ``model.npz`` from the corpus; card.md says how good it is and where it
-is not. All posts of a batch go through together.
+`train` makes the artefact ``model.npz`` from the corpus and from what a larger reader (`teacher`)
+thinks of posts that nobody wrote (`unwritten`); card.md says how good it is and where it is not. All
+posts of a batch go through together.
 """
 
 from __future__ import annotations
@@ -127,4 +128,8 @@ class LearnedTagger(Tagger):
 def _loaded(path: Path) -> tuple[Artefact, Reader, ThreadpoolController]:
     """What all taggers of a process share: the model, and what was learned of words."""
     artefact = load(path)
-    return artefact, Reader(artefact.vocabulary), ThreadpoolController()
+    reader = Reader(artefact.vocabulary)
+    # The first product of a process takes milliseconds; that is loading, not the first post.
+    first = tokens_of([reader.tokens(PostInRoom(1, "Ada", ("Bo",), ("cart",), (), "Bo: cart"))])
+    artefact.network.scores(first, pairs_of(first, np.ones(1, np.int64), artefact.vocabulary))
+    return artefact, reader, ThreadpoolController()

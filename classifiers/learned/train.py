@@ -48,17 +48,17 @@ class Recipe:
     """How it is trained."""
 
     seed: int = 0
-    rounds: int = 26
-    size: int = 64  # of each unit
+    rounds: int = 16
+    size: int = 96  # of each unit
     width: int = 96  # of the first layer
-    layers: tuple[int, int] = (128, 64)
-    dropout: float = 0.3
-    hidden: float = 0.06
-    rate: float = 2e-3
+    layers: tuple[int, int] = (160, 64)
+    dropout: float = 0.25
+    hidden: float = 0.05
+    rate: float = 2.5e-3
     decay: float = 1e-4
-    sizes: tuple[int, int] = (64, 800)
+    sizes: tuple[int, int] = (128, 1600)
     average: float = 0.998
-    taught: int = 200_000  # posts that a teacher labels
+    taught: int = 150_000  # posts that a teacher labels
     share: float = 1.0  # of them in a round, for every labelled post
 
 
