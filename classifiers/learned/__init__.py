@@ -10,8 +10,8 @@ belong together in a request. Reading is split accordingly:
 4. Here: scores become probabilities, probabilities directives.
 
 `train` makes the artefact ``model.npz`` from the corpus and from what a larger reader (`teacher`)
-thinks of posts that nobody wrote (`unwritten`); card.md says how good it is and where it is not. All
-posts of a batch go through together.
+thinks of posts that nobody wrote (`unwritten`); card.md says how good it is and where it is not.
+All posts of a batch go through together.
 """
 
 from __future__ import annotations
