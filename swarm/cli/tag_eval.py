@@ -41,7 +41,7 @@ SHOWN = 20
 )
 @option("--rooms", "room_file", type=click.Path(path_type=Path), metavar="FILE",
         help="Names, services and changes of the posts' rooms.")  # fmt: skip
-@option("--split", metavar="NAME", help="Only posts whose split is NAME: train, dev, test.")
+@option("--split", metavar="NAME", help="Only posts whose split is NAME, such as test.")
 @option("--json", "as_json", is_flag=True, default=False, help="Print all figures as JSON.")
 def command(
     file: Path,
