@@ -133,6 +133,9 @@ def test_forms_are_offered_only_when_one_service_fits() -> None:
     assert like["table"] is None
     assert name_like("hnaa", ["hana", "gil"]) == 0
     assert name_like("xana", ["hana", "gil"]) is None
+    assert name_like("hanaaa", ["hana", "gil"]) == 0
+    assert name_like("jooo", ["dee", "jo"]) == 1
+    assert name_like("deeeee", ["dee", "jo"]) == 0
     assert one_slip("cart", "crat")
     assert not one_slip("cart", "crt2")
 

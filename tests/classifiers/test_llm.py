@@ -16,6 +16,7 @@ from classifiers.llm import SCHEMA, answers_in, prompt_for
 from classifiers.questions import NONE, PARTS, STEPS, reading_of
 from swarm.__main__ import main
 from swarm.log.store import Log
+from swarm.models.settings import ModelSettings
 from swarm.text import storable, unquoted
 
 LLM = ("--tagger", "llm", "--tagger-model", "oracle", "--jobs", "1")
@@ -120,7 +121,9 @@ def test_a_killed_run_loses_no_reply(
     assert found(path, "llm", ", probability") == found(calm, "llm", ", probability")
     assert len(books["delivered"]) == posts(path)
     twice = sum(books["delivered"].values()) - len(books["delivered"])
-    assert twice <= kills * books["most_at_once"]
+    # Of calls in flight a busy client has replies that the server has long sent: 53 were lost in
+    # three kills while the server held 17 at most.
+    assert twice <= kills * ModelSettings.model_fields["concurrency"].default
     assert rows(path, "SELECT count(*) FROM answers") == [(posts(path),)]
     assert not list(tmp_path.glob("*.calls*"))
 
