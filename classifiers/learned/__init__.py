@@ -28,7 +28,7 @@ from classifiers.directives import NOTHING, Directive, PostInRoom, Tagged, Tagge
 from classifiers.learned.answers import answers_from
 from classifiers.learned.artefact import Artefact, load
 from classifiers.learned.pairs import pairs_of, tokens_of
-from classifiers.learned.tokens import KIND_BITS, Kind
+from classifiers.learned.tokens import Kind, hold_a_pair
 from classifiers.learned.words import Reader
 from classifiers.questions import reading_of
 
@@ -81,8 +81,7 @@ class LearnedTagger(Tagger):
         read: list[list[int]] = []
         for number, post in enumerate(posts):
             tokens = self._reader.tokens(post)
-            kinds = {token & KIND_BITS for token in tokens}
-            if Kind.TEAMMATE in kinds and (Kind.SERVICE in kinds or Kind.CHANGE in kinds):
+            if hold_a_pair(tokens):
                 kept.append(number)
                 read.append(tokens)
         if not kept:

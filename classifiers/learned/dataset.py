@@ -18,7 +18,15 @@ from classifiers.directives import PostInRoom
 from classifiers.evaluate import Labelled
 from classifiers.learned.network import flags_of
 from classifiers.learned.pairs import Pairs, Tokens, pairs_of, tokens_of
-from classifiers.learned.tokens import KIND_BITS, PARTS, SPECIAL, Kind, Vocabulary, part_of
+from classifiers.learned.tokens import (
+    KIND_BITS,
+    PARTS,
+    SPECIAL,
+    Kind,
+    Vocabulary,
+    hold_a_pair,
+    part_of,
+)
 from classifiers.learned.words import Reader
 
 ASIDES = (
@@ -96,8 +104,7 @@ def posts_of(reader: Reader, labelled: Sequence[Labelled]) -> list[Post]:
     found = []
     for item in labelled:
         tokens = reader.tokens(item.post)[:LONGEST]
-        kinds = {token & KIND_BITS for token in tokens}
-        if Kind.TEAMMATE in kinds and kinds & {Kind.SERVICE, Kind.CHANGE}:
+        if hold_a_pair(tokens):
             found.append(Post(tokens, item.post.round, dict.fromkeys(_true(item), 1.0)))
     return found
 
@@ -217,6 +224,15 @@ def batches_of(
         yield _batch(posts, tokens, pairs, flags, first, group, length, sizes, rng, hidden)
 
 
+def candidates_among(
+    tokens: Tokens, post: NDArray[np.int64], name: NDArray[np.int64], target: NDArray[np.int64]
+) -> tuple[list[tuple[int, Triple]], NDArray[np.int64]]:
+    """The candidates of some pairs, in order, each with its post; and every pair's number."""
+    parts = (post, tokens["ref"][name], tokens["kind"][target], tokens["ref"][target])
+    distinct, candidate = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)
+    return [(row, (who, kind, what)) for row, who, kind, what in distinct.tolist()], candidate
+
+
 def _batch(
     posts: Sequence[Post],
     tokens: Tokens,
@@ -258,9 +274,8 @@ def _batch(
     made.features[used] = pairs.features[chosen]
     for row, of in enumerate((pairs.shape[chosen], name, target)):
         made.groups[row, used] = np.unique(of, return_inverse=True)[1]
-    parts = (rows, tokens["ref"][name], tokens["kind"][target], tokens["ref"][target])
-    distinct, made.candidate[used] = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)
-    candidates = [(group[row], (who, kind, what)) for row, who, kind, what in distinct.tolist()]
+    distinct, made.candidate[used] = candidates_among(tokens, rows, name, target)
+    candidates = [(group[row], triple) for row, triple in distinct]
     made.likely[: len(candidates)] = [posts[n].likely.get(t, 0.0) for n, t in candidates]
     made.counts[: len(candidates)] = 1
     if rng is not None and hidden:

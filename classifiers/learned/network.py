@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classifiers.learned.pairs import Pairs, Tokens
-from classifiers.learned.tokens import PARTS
+from classifiers.learned.tokens import NO_REF
 
 Floats = NDArray[np.float32]
 
@@ -135,9 +135,9 @@ class Network:
         Most tokens of a batch are the same few: what they refer to makes no difference here.
         """
         given = self._arrays
-        low, bits = PARTS["ref"]
-        alike = tokens.packed & ~((1 << bits) - 1 << low)
-        _, first, spelling = np.unique(alike, return_index=True, return_inverse=True)
+        _, first, spelling = np.unique(
+            tokens.packed & NO_REF, return_index=True, return_inverse=True
+        )
         entered: Floats = flags_of(tokens, first) @ given["flags"]
         entered += given["words"][tokens["word"][first]]
         entered += given["enter"]

@@ -30,7 +30,7 @@ from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
 from classifiers.evaluate import read_labelled
-from classifiers.learned.dataset import Post, Triple, changed, posts_of
+from classifiers.learned.dataset import Post, Triple, candidates_among, changed, posts_of
 from classifiers.learned.network import FLAGS, flags_of
 from classifiers.learned.pairs import pairs_of, tokens_of
 from classifiers.learned.tokens import KIND_BITS, SPECIAL, Kind, Vocabulary, part_of
@@ -219,10 +219,7 @@ class Teacher:
         there = np.zeros_like(pieces)
         for row, (some, _) in enumerate(split):
             pieces[row, : len(some)], there[row, : len(some)] = some, 1
-        ref, kind = tokens["ref"], tokens["kind"]
-        parts = (pairs.post, ref[pairs.name], kind[pairs.target], ref[pairs.target])
-        distinct, candidate = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)
-        candidates = [(post, (who, what, which)) for post, who, what, which in distinct.tolist()]
+        candidates, candidate = candidates_among(tokens, pairs.post, pairs.name, pairs.target)
         likely = [posts[post].likely.get(triple, 0.0) for post, triple in candidates]
         arrays = {
             "pieces": pieces,

@@ -47,6 +47,8 @@ PARTS = {
 """Lowest bit and number of bits of every part of a packed token."""
 MOST_REFS = 256
 KIND_BITS = 7
+NO_REF = ~((1 << PARTS["ref"][1]) - 1 << PARTS["ref"][0])
+"""Mask of all but what a token refers to."""
 WORD_BITS = -1 << PARTS["word"][0]
 
 SPECIAL = (
@@ -80,6 +82,12 @@ _MOST_KEPT = 50_000
 def packed(**parts: int) -> int:
     """A token of these parts as one integer; a part not named is 0."""
     return sum(int(value) << PARTS[part][0] for part, value in parts.items())
+
+
+def hold_a_pair(tokens: Sequence[int]) -> bool:
+    """Whether a teammate and a target are among them; else there is nothing to tag."""
+    kinds = {token & KIND_BITS for token in tokens}
+    return Kind.TEAMMATE in kinds and (Kind.SERVICE in kinds or Kind.CHANGE in kinds)
 
 
 def part_of(token: int, part: str) -> int:

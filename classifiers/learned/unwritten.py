@@ -17,12 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classifiers.learned.dataset import Post, Triple
-from classifiers.learned.tokens import KIND_BITS, PARTS, Kind, Vocabulary, part_of
+from classifiers.learned.tokens import (
+    KIND_BITS,
+    NO_REF,
+    PARTS,
+    Kind,
+    Vocabulary,
+    hold_a_pair,
+    part_of,
+)
 from swarm.errors import UsageError
 
 LONGEST = 110  # tokens
 _WORD, _REF, _SPACE = PARTS["word"][0], PARTS["ref"][0], 1 << PARTS["space"][0]
-_NO_REF = ~((1 << PARTS["ref"][1]) - 1 << _REF)
 _MOST = {Kind.TEAMMATE: 8, Kind.SERVICE: 10, Kind.CHANGE: 15}
 _TRIES = 8
 _BEGIN, _END = -1, -2
@@ -66,9 +73,7 @@ class Unwritten:
                     tokens = self._bent(tokens, rng)
             else:
                 tokens = self._cut(post, rng)
-            kinds = {token & KIND_BITS for token in tokens}
-            pair = Kind.TEAMMATE in kinds and (Kind.SERVICE in kinds or Kind.CHANGE in kinds)
-            if pair and len(tokens) <= LONGEST:
+            if hold_a_pair(tokens) and len(tokens) <= LONGEST:
                 made.append(Post(tokens, post.round, {}))
         return made
 
@@ -162,7 +167,7 @@ def _renamed(tokens: Sequence[int], rng: np.random.Generator) -> list[int]:
                 taken = {number for (of, _), number in given.items() if of == kind}
                 free = [number for number in range(_MOST[kind]) if number not in taken]
                 given[who] = int(rng.choice(free)) if free else who[1]
-            token = token & _NO_REF | given[who] << _REF  # noqa: PLW2901
+            token = token & NO_REF | given[who] << _REF  # noqa: PLW2901
         renamed.append(token)
     return renamed
 

@@ -96,8 +96,8 @@ class RoomWords(dict[str, int]):
         if like is not None:
             form = Form.START if like[1] is Form.START else Form.SHORT
             alone |= packed(kind=Kind.SERVICE, ref=like[0], form=form, ending=ending)
-        if low in common and core in common:  # only somebody of that very name makes it another
-            self._plain[text] = (low, core, alone)
+        if low in common and core in common and len(self._plain) < _MOST_KEPT:
+            self._plain[text] = (low, core, alone)  # only somebody's very name makes it another
         return alone
 
 

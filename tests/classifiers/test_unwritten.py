@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from classifiers.evaluate import read_labelled
-from classifiers.learned import MODEL
-from classifiers.learned.artefact import load
 from classifiers.learned.dataset import Post, posts_of
 from classifiers.learned.pairs import pairs_of, tokens_of
 from classifiers.learned.tokens import KIND_BITS, PARTS, Kind, part_of
@@ -25,11 +23,6 @@ from swarm.errors import UsageError
 
 CORPUS = Path(__file__).parents[2] / "classifiers" / "corpora"
 WORD = PARTS["word"][0]
-
-
-@pytest.fixture(scope="module")
-def reader() -> Reader:
-    return Reader(load(MODEL).vocabulary)
 
 
 @pytest.fixture(scope="module")
